@@ -44,7 +44,7 @@ pub use catalogue::{Catalogue, EventType, InvalidEventType, NameTaken, Publisher
 pub use commit_notifier::CommitNotifier;
 pub use envelope::{API_VERSION, Envelope};
 pub use name::{EventName, InvalidEventName};
-pub use new_event::NewEvent;
+pub use new_event::{NewEvent, Origin};
 pub use publish::{publish, publish_all, publish_without_notify};
 pub use queries::{Columns, PUBLISHED};
 pub use retention::{create_partitions, delete_expired};

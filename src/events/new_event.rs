@@ -4,10 +4,25 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::callers::Owner;
+use crate::callers::{Caller, Owner};
 use crate::events::{API_VERSION, Envelope, EventName};
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::request_id::RequestId;
+
+/// Where an act that publishes events comes from, whoever does it.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    /// The company whose records the act changes.
+    pub company: CompanyId,
+    /// The HTTP request, if there is one.
+    pub request: Option<RequestId>,
+}
+
+impl From<&Caller> for Origin {
+    fn from(caller: &Caller) -> Self {
+        Self { company: caller.company, request: caller.request }
+    }
+}
 
 /// An event about a record of a company.
 #[derive(Clone, Debug)]

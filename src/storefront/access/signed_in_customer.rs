@@ -7,9 +7,11 @@ use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
 use chrono::TimeDelta;
 
+use crate::events::Origin;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, CustomerId};
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::request_id::RequestId;
 use crate::storefront::access::CallingStore;
 use crate::storefront::customers::Customer;
 use crate::storefront::state::Storefront;
@@ -25,6 +27,7 @@ pub struct SignedInCustomer {
     pub(in crate::storefront) store: Arc<Store>,
     pub(in crate::storefront) customer: Arc<Customer>,
     pub(in crate::storefront) token: TokenId,
+    request: RequestId,
     /// The customer as JSON.
     pub(in crate::storefront) shown: Bytes,
 }
@@ -38,6 +41,11 @@ impl SignedInCustomer {
     /// The company of the store.
     pub fn company_id(&self) -> CompanyId {
         self.store.company_id
+    }
+
+    /// Where the customer's acts come from.
+    pub(in crate::storefront) fn origin(&self) -> Origin {
+        Origin { company: self.store.company_id, request: Some(self.request) }
     }
 
     /// The number of the token.
@@ -57,6 +65,7 @@ where
     /// response.
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let CallingStore { store } = CallingStore::from_request_parts(parts, state).await?;
+        let Ok(request) = RequestId::from_request_parts(parts, state).await;
         let mut values = parts.headers.get_all("customer-token").iter();
         let (Some(value), None) = (values.next(), values.next()) else { return Err(ProblemCode::CustomerTokenInvalid.into()) };
         let presented = value.to_str().ok().and_then(Presented::parse).ok_or(ProblemCode::CustomerTokenInvalid)?;
@@ -69,7 +78,7 @@ where
         if session.last_used_at + USE_NOTED_EVERY <= storefront.clock.now() {
             storefront.note_use(presented.id);
         }
-        Ok(Self { store, customer: Arc::clone(&session.customer), token: presented.id, shown: session.shown.clone() })
+        Ok(Self { store, customer: Arc::clone(&session.customer), token: presented.id, request, shown: session.shown.clone() })
     }
 }
 

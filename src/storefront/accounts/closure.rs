@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use sqlx::PgConnection;
 
 use crate::contact::Identity;
+use crate::events::Origin;
 use crate::events::names::CUSTOMER_CLOSED;
 use crate::kernel::client_address::ClientAddress;
-use crate::kernel::ids::{CompanyId, CustomerId};
+use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
@@ -83,7 +84,7 @@ async fn close(storefront: &Storefront, caller: &SignedInCustomer, code: &Submit
     // Locks the account before its codes. All flows use this order, so they cannot deadlock.
     customers::lock_customer(&mut tx, id).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
     verified_code.consume(&mut tx, now).await?;
-    if !close_account(&mut tx, caller.store.company_id, id, now).await? {
+    if !close_account(&mut tx, caller.origin(), id, now).await? {
         return Err(ProblemCode::CustomerTokenInvalid.into());
     }
     tx.commit().await?;
@@ -92,12 +93,12 @@ async fn close(storefront: &Storefront, caller: &SignedInCustomer, code: &Submit
 }
 
 /// Closes an account that the caller has locked, with all that opens it, and publishes it. Returns `false` if it is closed already.
-pub async fn close_account(conn: &mut PgConnection, company: CompanyId, id: CustomerId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+pub async fn close_account(conn: &mut PgConnection, origin: Origin, id: CustomerId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let Some(customer) = customers::close_customer(conn, id, now).await? else { return Ok(false) };
     revoke_all_tokens(conn, id, now).await?;
     devices::forget_devices(conn, id).await?;
     social::forget_links(conn, id).await?;
     codes::forget_codes(conn, id).await?;
-    customers::publish(conn, company, CUSTOMER_CLOSED, &customer, now).await?;
+    customers::publish(conn, origin, CUSTOMER_CLOSED, &customer, now).await?;
     Ok(true)
 }

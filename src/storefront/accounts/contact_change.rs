@@ -156,8 +156,8 @@ async fn save(
     codes::forget_open_codes(&mut tx, caller.customer.id).await?;
     let saved = customers::set_proven(&mut tx, caller.customer.id, &identity, now).await.map_err(refuse_taken)?;
     let customer = saved.ok_or(ProblemCode::CustomerTokenInvalid)?;
-    let lost = customers::settle_claims(&mut tx, (caller.store.company_id, caller.store.id), customer.id, &identity, now).await?;
-    customers::publish(&mut tx, caller.store.company_id, CUSTOMER_UPDATED, &customer, now).await?;
+    let lost = customers::settle_claims(&mut tx, (caller.origin(), caller.store.id), customer.id, &identity, now).await?;
+    customers::publish(&mut tx, caller.origin(), CUSTOMER_UPDATED, &customer, now).await?;
     tx.commit().await?;
     storefront.caches.invalidate_losers(lost);
     storefront.caches.invalidate_customer(customer.id);

@@ -116,7 +116,7 @@ async fn change(storefront: &Storefront, caller: &SignedInCustomer, request: Pro
         return Ok(before);
     }
     let customer = customers::update_profile(&mut tx, &changed, now).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
-    customers::publish(&mut tx, caller.store.company_id, CUSTOMER_UPDATED, &customer, now).await?;
+    customers::publish(&mut tx, caller.origin(), CUSTOMER_UPDATED, &customer, now).await?;
     tx.commit().await?;
     storefront.caches.invalidate_customer(customer.id);
     Ok(customer)

@@ -220,7 +220,7 @@ async fn create_account(storefront: &Storefront, attempt: &SignInAttempt<'_>, re
     let mut tx = storefront.pool.begin().await?;
     customers::lock_claims(&mut tx, &newcomer).await?;
     verified_code.consume(&mut tx, now).await?;
-    let (customer, lost) = customers::open_account(&mut tx, store.company_id, &newcomer, now).await.map_err(refuse_taken)?;
+    let (customer, lost) = customers::open_account(&mut tx, attempt.origin(), &newcomer, now).await.map_err(refuse_taken)?;
     let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     tx.commit().await?;
     storefront.caches.invalidate_losers(lost);

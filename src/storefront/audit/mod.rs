@@ -11,7 +11,9 @@ use axum::http::request::Parts;
 use chrono::TimeDelta;
 
 use crate::contact::Identity;
+use crate::events::Origin;
 use crate::kernel::client_address::ClientAddress;
+use crate::kernel::request_id::RequestId;
 use crate::providers::identity::Provider;
 use crate::storefront::passwords;
 use crate::storefront::stores::Store;
@@ -48,9 +50,10 @@ impl Method {
     }
 }
 
-/// The origin of a request, as the audit records it.
+/// Which request an attempt is, and who sent it.
 #[derive(Clone, Debug)]
 pub struct ClientInfo {
+    pub request: RequestId,
     pub address: ClientAddress,
     pub user_agent: Option<String>,
 }
@@ -59,9 +62,10 @@ impl<S: Send + Sync> FromRequestParts<S> for ClientInfo {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Infallible> {
+        let request = RequestId::from_request_parts(parts, state).await?;
         let address = ClientAddress::from_request_parts(parts, state).await?;
         let user_agent = parts.headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
-        Ok(Self { address, user_agent: user_agent.map(|text| text.chars().take(255).collect()) })
+        Ok(Self { request, address, user_agent: user_agent.map(|text| text.chars().take(255).collect()) })
     }
 }
 
@@ -77,6 +81,11 @@ pub struct SignInAttempt<'a> {
 impl<'a> SignInAttempt<'a> {
     pub fn new(store: &'a Store, method: Method, typed: Option<&str>, client: ClientInfo) -> Self {
         Self { store, method, identity: typed.and_then(|text| Identity::parse(text).ok()), client }
+    }
+
+    /// Where the events of the attempt come from.
+    pub fn origin(&self) -> Origin {
+        Origin { company: self.store.company_id, request: Some(self.client.request) }
     }
 
     /// The bucket of the wrong passwords that are cleared when this attempt succeeds. A password reset clears it too, because a

@@ -5,8 +5,9 @@ use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 use crate::contact::Identity;
+use crate::events::Origin;
 use crate::events::names::CUSTOMER_UPDATED;
-use crate::kernel::ids::{CompanyId, CustomerId, StoreId};
+use crate::kernel::ids::{CustomerId, StoreId};
 use crate::storefront::customers::{publish, queries};
 
 /// The accounts that lost a claim in a transaction that is not yet committed.
@@ -24,14 +25,14 @@ impl LostClaims {
 /// of these accounts.
 pub async fn settle_claims(
     conn: &mut PgConnection,
-    (company, store): (CompanyId, StoreId),
+    (origin, store): (Origin, StoreId),
     owner: CustomerId,
     identity: &Identity,
     now: DateTime<Utc>,
 ) -> Result<LostClaims, sqlx::Error> {
     let mut lost = Vec::new();
     for customer in queries::remove_unproven_claims(conn, store, owner, identity, now).await? {
-        publish(conn, company, CUSTOMER_UPDATED, &customer, now).await?;
+        publish(conn, origin, CUSTOMER_UPDATED, &customer, now).await?;
         lost.push(customer.id);
     }
     Ok(LostClaims(lost))

@@ -9,9 +9,9 @@ use sqlx::PgConnection;
 
 use crate::contact::{EmailAddress, Identity, PhoneNumber};
 use crate::events::names::CUSTOMER_CREATED;
-use crate::events::{self, EventName, NewEvent};
+use crate::events::{self, EventName, NewEvent, Origin};
 use crate::kernel::clock::timestamp;
-use crate::kernel::ids::{CompanyId, CustomerId, EventId, StoreId, TypedId};
+use crate::kernel::ids::{CustomerId, EventId, StoreId, TypedId};
 use crate::kernel::openapi::object;
 use crate::kernel::password_hashing::HashedPassword;
 use crate::members;
@@ -133,13 +133,13 @@ impl Customer {
 /// Publishes an event about a customer, in the transaction that changes the customer.
 pub async fn publish(
     conn: &mut PgConnection,
-    company: CompanyId,
+    Origin { company, request }: Origin,
     name: EventName,
     customer: &Customer,
     now: DateTime<Utc>,
 ) -> Result<EventId, sqlx::Error> {
     let (subject, data) = (Some(customer.id.uuid()), customer.event_data());
-    events::publish(conn, NewEvent { company, name, subject, owner: None, request: None, data }, now).await
+    events::publish(conn, NewEvent { company, name, subject, owner: None, request, data }, now).await
 }
 
 #[derive(Debug)]
@@ -178,17 +178,17 @@ pub async fn lock_claims(conn: &mut PgConnection, newcomer: &NewCustomer) -> Res
 /// The caller must not have locked the row of any other account, except with [`lock_claims`].
 pub async fn open_account(
     conn: &mut PgConnection,
-    company: CompanyId,
+    origin: Origin,
     newcomer: &NewCustomer,
     now: DateTime<Utc>,
 ) -> Result<(Customer, LostClaims), sqlx::Error> {
     lock_claims(conn, newcomer).await?;
-    let customer = queries::insert_customer(conn, company, newcomer, now).await?;
+    let customer = queries::insert_customer(conn, origin.company, newcomer, now).await?;
     let mut lost = Vec::new();
     for identity in newcomer.proven() {
-        lost.push(settle_claims(conn, (company, newcomer.store), customer.id, &identity, now).await?);
+        lost.push(settle_claims(conn, (origin, newcomer.store), customer.id, &identity, now).await?);
     }
-    publish(conn, company, CUSTOMER_CREATED, &customer, now).await?;
+    publish(conn, origin, CUSTOMER_CREATED, &customer, now).await?;
     Ok((customer, lost.into_iter().collect()))
 }
 

@@ -4,6 +4,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::support::World;
+use crate::support::customers::token;
 use crate::support::fleet::id;
 
 #[tokio::test]
@@ -22,4 +23,28 @@ async fn the_id_of_a_request_leads_to_the_events_that_it_published_and_to_no_oth
     let all = world.get("events?limit=100").await["events"].take();
     assert!(all.as_array().unwrap().iter().any(|event| event["event"] == "order.created" && event["request_id"] != request));
     world.api(Method::GET, "/developers/int/v1/events?request_id=7").send().await.refused(422, "parameter_invalid");
+}
+
+#[tokio::test]
+async fn whoever_acts_on_an_account_its_events_know_the_request() {
+    let world = World::new().await;
+    let code = world.creation_code("ada@example.com").await;
+    let registered = world.open_account("ada@example.com", &code).await;
+    let request = registered.header("x-request-id").unwrap().to_owned();
+    let account = registered.ok(201);
+    let customer = account["customer"]["id"].as_str().unwrap();
+    assert_eq!(events_of(&world, &request).await, ["customer.created"]);
+
+    let path = format!("/storefront/v1/customers/{customer}");
+    let renamed =
+        world.request(Method::PUT, &path).key(&world.store_key).token(&token(&account)).json(&json!({ "title": "Dr" })).send().await;
+    assert_eq!(events_of(&world, renamed.header("x-request-id").unwrap()).await, ["customer.updated"]);
+
+    let closed = world.api(Method::POST, &format!("/storefront/int/v1/customers/{customer}/close")).send().await;
+    assert_eq!(events_of(&world, closed.header("x-request-id").unwrap()).await, ["customer.closed"]);
+}
+
+async fn events_of(world: &World, request: &str) -> Vec<String> {
+    let found = world.get(&format!("events?request_id={request}")).await["events"].take();
+    found.as_array().unwrap().iter().map(|event| event["event"].as_str().unwrap().to_owned()).collect()
 }

@@ -69,7 +69,7 @@ async fn try_to_sign_in(
     }
     let found = match queries::find_linked(&mut tx, store.id, identity).await? {
         Some(id) => customers::lock_customer_shared(&mut tx, id).await?.map(|customer| (customer, None)),
-        None => match find_or_open(&mut tx, store, identity, typed, now).await? {
+        None => match find_or_open(&mut tx, attempt, identity, typed, now).await? {
             Some((customer, lost)) if queries::link(&mut tx, store.id, identity, customer.id, now).await? => Some((customer, lost)),
             _ => None,
         },
@@ -91,18 +91,19 @@ async fn try_to_sign_in(
 /// address was proven or given up in the meantime.
 async fn find_or_open(
     tx: &mut PgConnection,
-    store: &Store,
+    attempt: &SignInAttempt<'_>,
     identity: &VerifiedIdentity,
     typed: &Typed,
     now: DateTime<Utc>,
 ) -> Result<Option<(Customer, Option<LostClaims>)>, sqlx::Error> {
+    let store = attempt.store;
     if let Some(email) = identity.vouched_email()
         && let Some(owner) = customers::find_proven(tx, store.id, &Identity::Email(email.clone())).await?
     {
         let owner = customers::lock_customer_shared(tx, owner.id).await?;
         return Ok(owner.filter(|owner| owner.proven_email().is_some_and(|own| own.key() == email.key())).map(|owner| (owner, None)));
     }
-    match customers::open_account(tx, store.company_id, &newcomer(store, identity, typed, now), now).await {
+    match customers::open_account(tx, attempt.origin(), &newcomer(store, identity, typed, now), now).await {
         Err(error) if violated_constraint(&error) == Some("customers_proven_email") => Ok(None),
         opened => opened.map(|(customer, lost)| Some((customer, Some(lost)))),
     }

@@ -160,7 +160,7 @@ impl Storefront {
     async fn close_account(&self, caller: &Caller, id: CustomerId) -> Result<Shown<CustomerRecord>, Problem> {
         let mut locked = self.lock_account(caller, id).await?;
         let now = locked.transaction.now;
-        closure::close_account(locked.transaction.conn(), caller.company, id, now).await?;
+        closure::close_account(locked.transaction.conn(), caller.into(), id, now).await?;
         self.finish(locked, &["closed_at"]).await
     }
 
