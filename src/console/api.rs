@@ -12,6 +12,7 @@ use crate::callers::Caller;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::error_chain::chain;
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::request_id::RequestId;
 
 /// The longest answer that a page is made of, in bytes. A page of a list has at most a hundred records.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
@@ -85,23 +86,29 @@ impl Api {
         };
         // A path with characters that no URI has leads nowhere.
         let mut request = request.body(body).map_err(|_| Problem::new(ProblemCode::RecordNotFound))?;
-        if let Some(id) = caller.request {
-            request.extensions_mut().insert(id);
-        }
         request.extensions_mut().insert(caller.clone());
-        self.send(request).await
+        self.send(request, caller.request).await
     }
 
-    /// `POST path` of the storefront, as an app does it: with the key of a store, and nobody signed in.
-    pub async fn post_as_app(&self, store_key: &SecretString, path: &str, body: &Value) -> Result<Answer, Problem> {
+    /// `POST path` of the storefront, as an app does it: with the key of a store, and nobody signed in. `page` is the request of the page.
+    pub async fn post_as_app(
+        &self,
+        page: Option<RequestId>,
+        store_key: &SecretString,
+        path: &str,
+        body: &Value,
+    ) -> Result<Answer, Problem> {
         let request = Request::post(path).header(header::CONTENT_TYPE, "application/json");
         let request = request.header(header::AUTHORIZATION, format!("Bearer {}", store_key.expose_secret()));
         // A key with characters that no header has is none.
         let request = request.body(Body::from(body.to_string())).map_err(|_| Problem::new(ProblemCode::StoreKeyInvalid))?;
-        self.send(request).await
+        self.send(request, page).await
     }
 
-    async fn send(&self, mut request: Request<Body>) -> Result<Answer, Problem> {
+    async fn send(&self, mut request: Request<Body>, page: Option<RequestId>) -> Result<Answer, Problem> {
+        if let Some(id) = page {
+            request.extensions_mut().insert(id);
+        }
         request.extensions_mut().insert(ClientAddress::of_this_process());
         let Ok(response) = self.0.clone().oneshot(request).await;
         let (mut parts, body) = response.into_parts();

@@ -18,6 +18,7 @@ use crate::console::cell::pretty;
 use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::request_id::RequestId;
 
 /// The path of the storefront.
 const STOREFRONT: &str = "/storefront/v1";
@@ -52,6 +53,8 @@ struct Exchange {
 #[template(path = "first_sign_in/page.html")]
 struct FirstSignInPage {
     ui: Ui,
+    /// The request for this page, which what it asks of the storefront belongs to.
+    request: Option<RequestId>,
     store: Store,
     /// The store key, as it was entered.
     key: String,
@@ -76,14 +79,14 @@ impl FirstSignInPage {
             return Err(PageError::NOT_FOUND);
         }
         let One { store } = console.api.read(&visitor.caller, &format!("/storefront/int/v1/stores/{id}")).await?;
-        let (key, identity, ui) = (String::new(), String::new(), visitor.ui);
-        Ok(Self { ui, store, key, identity, asked: "", message: None, exchanges: Vec::new(), done: false, refusal: None })
+        let (key, identity, ui, request) = (String::new(), String::new(), visitor.ui, visitor.caller.request);
+        Ok(Self { ui, request, store, key, identity, asked: "", message: None, exchanges: Vec::new(), done: false, refusal: None })
     }
 
     /// Sends a request of the storefront, and shows it with its answer.
     async fn send(&mut self, console: &Console, path: &str, body: &Value) -> Result<(), Problem> {
         let path = format!("{STOREFRONT}/{path}");
-        let sent = console.api.post_as_app(&SecretString::from(self.key.clone()), &path, body).await;
+        let sent = console.api.post_as_app(self.request, &SecretString::from(self.key.clone()), &path, body).await;
         let answer = match &sent {
             Ok(answer) => pretty(&masked(answer.body.clone())),
             Err(problem) => format!("{} {}: {problem}", problem.code().status().as_u16(), problem.code().as_str()),
