@@ -101,7 +101,7 @@ impl Cell {
             "pending" | "retrying" | "sending" | "waiting" | "paused" | "started" | "dispatched" | "open" => "waiting",
             _ => "off",
         };
-        Self::Word { word: ui.t(word).to_owned(), tone }
+        Self::Word { word: ui.word(word), tone }
     }
 }
 

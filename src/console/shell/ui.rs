@@ -81,6 +81,11 @@ impl Ui {
         self.preferences.language.translate(text)
     }
 
+    /// A word of the API, such as a status, in the visitor's language.
+    pub fn word(&self, word: &str) -> String {
+        self.t(word).replace('_', " ")
+    }
+
     /// A text with values in place of each `{}`.
     pub fn say<T: Display>(&self, text: &str, values: impl IntoIterator<Item = T>) -> String {
         let mut parts = self.t(text).split("{}");

@@ -64,9 +64,9 @@ impl Verdict {
             (_, Some("line_type")) => "Refused: a line that takes no texts",
             (_, Some("text_countries")) => "Refused: a country that is not served",
             (_, Some("unproven_number")) => "Refused: the account has not proven the number",
-            (_, Some("seconds_between_texts" | "texts_per_number_and_hour" | "texts_per_number_and_day")) => {
-                "Refused: too many texts to the number"
-            }
+            (_, Some("seconds_between_texts")) => "Refused: too soon after the last text to the number",
+            (_, Some("texts_per_number_and_hour")) => "Refused: too many texts to the number in an hour",
+            (_, Some("texts_per_number_and_day")) => "Refused: too many texts to the number in a day",
             (_, Some("numbers_per_range")) => "Refused: too many numbers of one range",
             (_, Some("texts_per_day")) => "Refused: the budget of the day is used",
             (_, Some("no_provider")) => "Refused: no provider is configured",

@@ -42,7 +42,7 @@ impl Figures {
                 if refused == 0 { succeeded.to_string() } else { ui.say("{}, {} refused", [succeeded, refused]) }
             };
             Row {
-                name: method.method.replace('_', " "),
+                name: ui.word(&method.method),
                 address: format!("/console/records/storefront/sign-ins?method={}", method.method),
                 day: told(&day),
                 week: told(&week),

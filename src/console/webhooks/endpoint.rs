@@ -94,11 +94,11 @@ pub(super) async fn show(
         vec![standing.figures.attempts_chart(&ui), standing.figures.latency_chart(&ui), standing.figures.histogram(&ui)]
     };
     let page = EndpointPage {
-        state: Cell::Word { word: ui.t(word).to_owned(), tone },
+        state: Cell::Word { word: ui.word(word), tone },
         answer: webhook.answer(&ui, &standing),
         tone,
         certificate: standing.certificate_expires_at.and_then(|at| expiring_soon(&ui, &webhook.url, at)),
-        circuit: standing.circuit.replace('_', "-"),
+        circuit: ui.word(&standing.circuit),
         attempts: number(standing.figures.attempts),
         charts,
         periods: period.choices(&PERIODS, |period| view(period, &shown.status, "")),

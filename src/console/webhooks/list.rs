@@ -120,9 +120,9 @@ impl Row {
         let (word, tone) = webhook.state(standing);
         Self {
             address: format!("{}/webhooks/{}", ui.home, webhook.id),
-            state: Cell::Word { word: ui.t(word).to_owned(), tone },
+            state: Cell::Word { word: ui.word(word), tone },
             failing_since: standing.failing_since.filter(|_| standing.is_failing()).map(|at| ui.at(&at)),
-            circuit: standing.circuit.replace('_', "-"),
+            circuit: standing.circuit.clone(),
             spark: standing.figures.sparkline(ui),
             success: standing.figures.success(),
             p95: standing.figures.p95(),

@@ -80,7 +80,7 @@ impl Webhook {
             (_, _, Some(since)) if standing.is_failing() => {
                 let circuit = if standing.circuit == "closed" { "" } else { ui.t(" Most attempts are held back until one succeeds.") };
                 let failures = standing.consecutive_failures.to_string();
-                ui.say("Failing: the last {} attempts failed, the first of them {}.", [failures, ui.at(&since).text()]) + circuit
+                ui.say("The last {} attempts failed, the first of them {}.", [failures, ui.at(&since).text()]) + circuit
             }
             _ => self.healthy(ui, &standing.figures),
         }

@@ -42,12 +42,12 @@ async fn verdicts_and_budgets_are_for_those_who_see_customers() {
     world.api(Method::PUT, &format!("/storefront/int/v1/stores/{}", world.store)).json(&limit).send().await.ok(200);
     let mut support = world.signed_in(Role::Support).await;
     let page = support.open("/console/texts").await;
-    page.says("Refused: too many texts to the number").says("<code>seconds_between_texts</code>").says("state waiting\">1<");
+    page.says("Refused: too soon after the last text to the number").says("<code>seconds_between_texts</code>").says("state waiting\">1<");
     page.says_nothing_of("/pause\"");
     let list = page.between("<th scope=\"row\"><a href=\"/console/records/storefront/texts?status=refused", "\"").replace("&#38;", "&");
     let list = support.open(&format!("/console/records/storefront/texts?status=refused{}", list.replace("&amp;", "&"))).await;
     list.says("seconds_between_texts");
-    support.open("/console/texts?period=7d").await.says("Refused: too many texts to the number");
+    support.open("/console/texts?period=7d").await.says("Refused: too soon after the last text to the number");
     support.open("/console").await.says("Sign-ins by method").says("registration").says("Texts by verdict").says("1 of 1 texts of the day");
     for act in ["pause", "resume"] {
         assert_eq!(support.send(&format!("/console/texts/{}/{act}", world.store), &[]).await.status, 403, "{act}");

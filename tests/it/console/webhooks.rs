@@ -37,7 +37,7 @@ async fn an_endpoint_is_registered_tested_broken_understood_and_replayed() {
     receiver.will([Reply::status(401)]);
     world.order(json!({ "internal_id": "A-1" })).await;
     world.deliver().await;
-    tab.open(&page).await.says("Failing: the last 1 attempts failed").says("retrying");
+    tab.open(&page).await.says("The last 1 attempts failed").says("retrying");
     let failed = tab.open(&format!("{page}?status=retrying")).await.between("/console/deliveries/", "\"");
     let failed = tab.open(&format!("/console/deliveries/{failed}")).await;
     failed.says("The endpoint refused the request.").says("does it use the secret of this webhook").says("The next attempt is due");
