@@ -23,8 +23,10 @@ use crate::console::shell::{Page, PageError, Ui};
 use crate::console::texts::Figures;
 use crate::resources::label;
 
-/// The number of entries in each card.
+/// How many of its latest entries a list shows here.
 const ENTRIES: usize = 5;
+/// How many of them, if they are trouble: much of one kind must not hide another.
+const TROUBLES: usize = 3;
 
 /// The lists in which something may need a person: the namespace and path, what narrows it, and the heading.
 const TROUBLE: [(&str, &str, (&str, &str), &str); 7] = [
@@ -80,14 +82,14 @@ async fn show(State(console): State<Console>, visitor: Visitor, Query(shown): Qu
     let traffic = Traffic::find(&console, &ui, &caller, Period::read(&shown.period)).await?;
     let mut trouble = webhooks::in_trouble(&console, &ui, &caller).await?;
     for (namespace, path, filter, heading) in TROUBLE {
-        trouble.extend(card(&console, &ui, &caller, (namespace, path), Some(filter), heading.to_owned()).await?);
+        trouble.extend(card(&console, &ui, &caller, (namespace, path), Some(filter), heading.to_owned(), TROUBLES).await?);
     }
     trouble.retain(|card| !card.entries.is_empty());
     let mut latest = Vec::new();
     for (namespace, path) in LATEST {
-        latest.extend(card(&console, &ui, &caller, (namespace, path), None, label(path)).await?);
+        latest.extend(card(&console, &ui, &caller, (namespace, path), None, label(path), ENTRIES).await?);
     }
-    let webhooks = card(&console, &ui, &caller, ("developers", "webhooks"), None, String::new()).await?;
+    let webhooks = card(&console, &ui, &caller, ("developers", "webhooks"), None, String::new(), 1).await?;
     let first_webhook = webhooks.is_some_and(|webhooks| webhooks.entries.is_empty());
     let figures = Figures::read(&console, &caller, &ui).await?;
     Ok(Page(Overview { ui, traffic, trouble, latest, first_webhook, figures }).into_response())
@@ -101,10 +103,11 @@ async fn card(
     (namespace, path): (&str, &str),
     filter: Option<(&str, &str)>,
     heading: String,
+    entries: usize,
 ) -> Result<Option<Card>, PageError> {
     let Some(kind) = console.kinds.find(caller, namespace, path) else { return Ok(None) };
-    let entries = ENTRIES.to_string();
-    let answer = console.api.get(caller, &with_query(&kind.list_path(), filter.into_iter().chain([("limit", entries.as_str())]))).await?;
+    let limit = entries.to_string();
+    let answer = console.api.get(caller, &with_query(&kind.list_path(), filter.into_iter().chain([("limit", limit.as_str())]))).await?;
     let entry = |record: &Value| Entry {
         address: record_address(kind, record["id"].as_str().unwrap_or_default()),
         title: title_of(record),

@@ -7,7 +7,7 @@ use crate::callers::Caller;
 use crate::console::Console;
 use crate::console::addresses::{list_address, record_address, with_query};
 use crate::console::cell::Cell;
-use crate::console::overview::{Card, ENTRIES, Entry};
+use crate::console::overview::{Card, Entry, TROUBLES};
 use crate::console::shell::{PageError, Ui};
 use crate::console::webhooks::expiring_soon;
 
@@ -41,7 +41,7 @@ pub(super) async fn in_trouble(console: &Console, ui: &Ui, caller: &Caller) -> R
                 title: certificate.unwrap_or(webhook.url),
             }
         };
-        let entries = figures.into_iter().take(ENTRIES).map(entry).collect();
+        let entries = figures.into_iter().take(TROUBLES).map(entry).collect();
         cards.push(Card { heading: heading.to_owned(), address: list_address(kind), entries });
     }
     Ok(cards)
