@@ -8,12 +8,12 @@ use serde::Deserialize;
 
 use crate::callers::{Area, Caller, Scope};
 use crate::console::Console;
-use crate::console::addresses::{record_address, with_query};
+use crate::console::addresses::with_query;
 use crate::console::cell::Cell;
 use crate::console::customers::head::Customer;
 use crate::console::customers::telling::Told;
 use crate::console::customers::timeline::{self, Wanted};
-use crate::console::records::title_of;
+use crate::console::records::named;
 use crate::console::session::{RecordId, Visitor};
 use crate::console::shell::{Moment, Page, PageError, Ui};
 
@@ -105,7 +105,7 @@ pub(super) async fn show(
     let shown_page = CustomerPage {
         state,
         answer,
-        store: store_of(&console, &caller, &customer).await,
+        store: named(&console, &caller, &customer.store).await,
         writable: caller.grant.allows(Area::Customers, Scope::Write),
         sessions: lasting(&console, &caller, &ui, &customer).await?,
         tabs: timeline::tabs(&console, &caller).map(tab).collect(),
@@ -117,15 +117,6 @@ pub(super) async fn show(
         ui,
     };
     Ok(Page(shown_page).into_response())
-}
-
-/// The store by its name; by its id if it was deleted.
-async fn store_of(console: &Console, caller: &Caller, customer: &Customer) -> Cell {
-    let Some(kind) = console.kinds.find(caller, "storefront", "stores") else { return Cell::Text(customer.store.clone()) };
-    match console.api.get(caller, &format!("{}/{}", kind.list_path(), customer.store)).await {
-        Ok(found) => Cell::Link { address: record_address(kind, &customer.store), text: title_of(&found.body["store"]) },
-        Err(_) => Cell::Text(customer.store.clone()),
-    }
 }
 
 /// The sessions that neither ended nor expired, the last one that began first.

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use crate::callers::{Area, Scope};
 use crate::console::Console;
-use crate::console::addresses::record_address;
 use crate::console::cell::{Cell, pretty};
 use crate::console::payments::CALLBACKS;
+use crate::console::records::named;
 use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Moment, Page, PageError, Ui};
 
@@ -62,10 +62,14 @@ struct CallbackPage {
 pub(super) async fn show(State(console): State<Console>, visitor: Visitor, RecordId(id): RecordId) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = visitor;
     let One { callback } = console.api.read(&caller, &format!("{CALLBACKS}/{id}")).await?;
-    let link = |namespace: &str, path: &str, id: &str| match console.kinds.find(&caller, namespace, path) {
-        Some(kind) => Cell::Link { address: record_address(kind, id), text: id.to_owned() },
-        None => Cell::Text(id.to_owned()),
+    let gateway = match &callback.gateway {
+        Some(id) => named(&console, &caller, id).await,
+        None => Cell::Empty,
     };
+    let mut payments = Vec::new();
+    for id in &callback.payments {
+        payments.push(named(&console, &caller, id).await);
+    }
     let answer = match callback.status.as_str() {
         "processed" => ui.t("The signature was right, and all it told was recorded."),
         "ignored" => ui.t("The signature was right. It told nothing that is of use here."),
@@ -76,13 +80,13 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
     let page = CallbackPage {
         state: Cell::word(&ui, &callback.status),
         answer,
-        gateway: callback.gateway.as_deref().map_or(Cell::Empty, |id| link("ledger", "gateways", id)),
+        gateway,
         trial: callback
             .gateway
             .as_ref()
             .filter(|_| caller.grant.allows(Area::Integration, Scope::Admin))
             .map(|id| format!("/console/gateways/{id}/try")),
-        payments: callback.payments.iter().map(|id| link("ledger", "payments", id)).collect(),
+        payments,
         came: ui.at(&callback.created_at),
         next: callback.next_attempt_at.as_ref().map(|at| ui.at(at)),
         body: serde_json::from_str::<Value>(&callback.body).map_or_else(|_| callback.body.clone(), |body| pretty(&body)),

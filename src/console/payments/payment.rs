@@ -10,6 +10,8 @@ use serde_json::Value;
 use crate::console::Console;
 use crate::console::addresses::{record_address, with_query};
 use crate::console::cell::Cell;
+use crate::console::history;
+use crate::console::records::named;
 use crate::console::sentence::Sentence;
 use crate::console::session::{RecordId, Visitor};
 use crate::console::shell::{Moment, Page, PageError, Ui};
@@ -75,10 +77,9 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
     let Visitor { caller, ui, .. } = visitor;
     let One { payment } = console.api.read(&caller, &format!("/ledger/int/v1/payments/{id}")).await?;
     let money = |amount: i64, currency: Option<&str>| money::shown(amount, currency.unwrap_or_default());
-    let link = |namespace: &str, path: &str, id: Option<&str>| match (console.kinds.find(&caller, namespace, path), id) {
-        (_, None) => Cell::Empty,
-        (Some(kind), Some(id)) => Cell::Link { address: record_address(kind, id), text: id.to_owned() },
-        (None, Some(id)) => Cell::Text(id.to_owned()),
+    let about = async |id: Option<&str>| match id {
+        Some(id) => named(&console, &caller, id).await,
+        None => Cell::Empty,
     };
     let told = |fact: &Fact| {
         let callback = match console.kinds.find(&caller, "ledger", "callbacks") {
@@ -99,10 +100,7 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
         let answer = console.api.get(&caller, &with_query(&kind.list_path(), query)).await?;
         let published = |event: &Value| {
             let at: DateTime<Utc> = event["created_at"].as_str()?.parse().ok()?;
-            let name = event["event"].as_str()?.to_owned();
-            let link = Cell::Link { address: record_address(kind, event["id"].as_str()?), text: name };
-            let sentence = Sentence::of(ui.t("The event {} was published."), [link]);
-            Some(Step { at, when: ui.at(&at), state: Cell::word(&ui, "event"), sentence })
+            Some(Step { at, when: ui.at(&at), state: Cell::word(&ui, "event"), sentence: history::published(&ui, kind, event) })
         };
         steps.extend(answer.body["events"].as_array().into_iter().flatten().rev().filter_map(published));
     }
@@ -113,9 +111,9 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
         state: Cell::word(&ui, &payment.status),
         amount: payment.amount.map_or_else(|| "–".to_owned(), |amount| money(amount, currency)),
         refunded: (payment.refunded_amount > 0).then(|| money(payment.refunded_amount, currency)),
-        gateway: link("ledger", "gateways", Some(&payment.gateway)),
-        order: link("fleet", "orders", payment.order.as_deref()),
-        customer: link("storefront", "customers", payment.customer.as_deref()),
+        gateway: named(&console, &caller, &payment.gateway).await,
+        order: about(payment.order.as_deref()).await,
+        customer: about(payment.customer.as_deref()).await,
         steps,
         payment,
         ui,

@@ -22,6 +22,7 @@ use serde_json::Value;
 
 use crate::callers::Caller;
 use crate::console::Console;
+use crate::console::addresses::record_address;
 use crate::console::cell::Cell;
 use crate::console::kinds::Kinds;
 use crate::console::shell::{PageError, Ui};
@@ -60,9 +61,32 @@ pub(super) fn member(ui: &Ui, kinds: &Kinds, kind: &KindDoc, record: &Value, nam
     }
 }
 
+/// A link to the record with this id by its name; the id for who may not read it, or if it was deleted.
+pub(super) async fn named(console: &Console, caller: &Caller, id: &str) -> Cell {
+    let Some(kind) = console.kinds.find_of_id(caller, id) else { return Cell::Text(id.to_owned()) };
+    match console.api.get(caller, &kind.record_path(id)).await {
+        Ok(found) => Cell::Link { address: record_address(kind, id), text: title_of(&found.body[kind.descriptor.singular]) },
+        Err(_) => Cell::Text(id.to_owned()),
+    }
+}
+
 /// What people call a record: its name or the like, otherwise its id.
 pub(super) fn title_of(record: &Value) -> String {
-    let named = ["name", "internal_id", "title", "url", "email", "event", "tracking_number", "owner"];
+    let named = [
+        "name",
+        "internal_id",
+        "title",
+        "url",
+        "email",
+        "event",
+        "subject",
+        "report",
+        "plate_number",
+        "tracking_number",
+        "gateway_transaction_id",
+        "type",
+        "owner",
+    ];
     let text = |member: &str| record[member].as_str().filter(|text| !text.is_empty());
     named.into_iter().find_map(text).or_else(|| text("id")).unwrap_or_default().to_owned()
 }
