@@ -61,6 +61,7 @@ pub fn measure(figures: &mut Figures) {
         format!("/console/deliveries/{}", id(&delivery, "id")),
         "/console/records/developers/events".to_owned(),
         "/console/records/developers/events?event=fleet.created".to_owned(),
+        "/console/records/developers/events?event=order.completed".to_owned(),
         format!("/console/events/{}", id(&delivery, "event_id")),
         "/console/records/storefront/customers".to_owned(),
         format!("/console/records/storefront/customers?email={}", customers::email(customers / 2)),

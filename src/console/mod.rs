@@ -37,6 +37,7 @@
 //! records                  lists, details and forms of every kind, drawn from its declaration
 //! docs                     the documentation, which everybody may read
 //! session                  who is signed in or has opened a link of the portal, and which forms are theirs
+//! history                  what happened, in words: events and changes
 //! sentence                 a sentence in which every noun is a link
 //! cell     charts          a value, as people read it; figures, as charts
 //! shell                    what surrounds every page: layout, navigation, language, style
@@ -53,6 +54,7 @@ mod customers;
 mod docs;
 mod events;
 mod first_sign_in;
+mod history;
 mod kinds;
 mod mailbox;
 mod operators;

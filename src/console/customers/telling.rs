@@ -7,6 +7,7 @@ use crate::callers::Caller;
 use crate::console::Console;
 use crate::console::addresses::{list_address, record_address, with_query};
 use crate::console::cell::Cell;
+use crate::console::history;
 use crate::console::records::title_of;
 use crate::console::sentence::Sentence;
 use crate::console::shell::{PageError, Ui};
@@ -107,7 +108,7 @@ impl Teller<'_> {
         };
         let outcome = detail["outcome"].as_str()?;
         if outcome != "signed_in" {
-            let why = Cell::Text(outcome.to_owned());
+            let why = Cell::Text(ui.word(outcome));
             let said = Sentence::of(ui.t("A sign-in with {} from {} was refused: {}."), [method, from, why]);
             return self.told(&entry["at"], Cell::word(ui, "refused"), said);
         }
@@ -135,16 +136,12 @@ impl Teller<'_> {
                 let amount = record["amount"].as_i64().zip(record["currency"].as_str());
                 let amount = amount.map_or_else(String::new, |(amount, currency)| money::shown(amount, currency));
                 let name = record["gateway_transaction_id"].as_str().unwrap_or_default().to_owned();
-                let said = Sentence::of(ui.t("The payment {} began: {}."), [named(name), Cell::Text(amount)]);
+                let said = Sentence::of(ui.t("A payment of {}: {}."), [Cell::Text(amount), named(name)]);
                 self.told(&record["created_at"], Cell::word(ui, status), said)?
             }
-            "events" => {
-                let said = Sentence::of(ui.t("The event {} was published."), [named(title_of(record))]);
-                self.told(&record["created_at"], Cell::word(ui, "event"), said)?
-            }
+            "events" => self.told(&record["created_at"], Cell::word(ui, "event"), history::published(ui, kind, record))?,
             _ => {
-                let fields = record["fields"].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
-                let act = named(if fields.is_empty() { record["action"].as_str()?.to_owned() } else { fields });
+                let act = history::act(kind, record);
                 let who = Cell::plain(ui, &self.console.kinds, &record["caller_id"]);
                 self.told(&record["created_at"], Cell::word(ui, "change"), Sentence::of(ui.t("Changed by {}: {}."), [who, act]))?
             }

@@ -1,5 +1,5 @@
-//! What happened to a customer, from every part of the API that the operator may read: the storefront's own timeline, and the lists of
-//! orders, payments, events and changes, merged by time.
+//! What happened to a customer, from every part of the API that the operator may read: the storefront's own timeline, the lists of orders,
+//! payments and changes, and the events about the customer, the orders and the payments, merged by time.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -47,7 +47,11 @@ impl Wanted {
     }
 }
 
-/// A list of records about the customer: the tab, the namespace, the path and the filter.
+/// Of how many orders, and of how many payments, the events are told beside those of the customer. Each is a request to the API.
+const TOLD_OF: usize = 10;
+
+/// A list of records about the customer: the tab, the namespace, the path and the filter. Orders and payments come before events, which
+/// are about them too.
 const LISTS: [(&str, &str, &str, &str); 4] = [
     ("orders", "fleet", "orders", "customer"),
     ("payments", "ledger", "payments", "customer"),
@@ -82,13 +86,25 @@ pub(super) async fn read(
         let answer = console.api.get(caller, &with_query(&format!("{API}/{}/timeline", customer.id), kind)).await?;
         entries.extend(answer.body["timeline"].as_array().into_iter().flatten().filter_map(|entry| teller.tell(entry)));
     }
-    for (tab, namespace, path, filter) in LISTS.into_iter().filter(|(tab, ..)| wanted.kind.is_empty() || wanted.kind == *tab) {
+    let is_shown = |tab: &str| wanted.kind.is_empty() || wanted.kind == tab;
+    let mut subjects = vec![customer.uuid.clone()];
+    for (tab, namespace, path, filter) in LISTS {
+        let has_events = ["orders", "payments"].contains(&tab) && is_shown("events");
         // Who may not read a list does not know what is in it.
-        let Some(kind) = console.kinds.find(caller, namespace, path) else { continue };
-        let query = [(filter, customer.uuid.as_str()), ("created_before", before.as_str()), ("limit", limit.as_str())];
-        let answer = console.api.get(caller, &with_query(&kind.list_path(), query)).await?;
-        let records: Vec<Value> = answer.body[kind.descriptor.plural].as_array().cloned().unwrap_or_default();
-        entries.extend(records.iter().filter_map(|record| teller.tell_record(tab, kind, record)));
+        let Some(kind) = console.kinds.find(caller, namespace, path).filter(|_| is_shown(tab) || has_events) else { continue };
+        let about = if tab == "events" { subjects.as_slice() } else { &subjects[..1] };
+        let mut records: Vec<Value> = Vec::new();
+        for subject in about {
+            let query = [(filter, subject.as_str()), ("created_before", before.as_str()), ("limit", limit.as_str())];
+            let answer = console.api.get(caller, &with_query(&kind.list_path(), query)).await?;
+            records.extend(answer.body[kind.descriptor.plural].as_array().into_iter().flatten().cloned());
+        }
+        if has_events {
+            subjects.extend(records.iter().take(TOLD_OF).filter_map(|record| record["uuid"].as_str().map(str::to_owned)));
+        }
+        if is_shown(tab) {
+            entries.extend(records.iter().filter_map(|record| teller.tell_record(tab, kind, record)));
+        }
     }
     let mut page = newest(entries, |entry| entry.at, ENTRIES);
     if caller.grant.allows(Area::Traffic, Scope::Read) {

@@ -12,6 +12,7 @@ use crate::callers::Caller;
 use crate::console::Console;
 use crate::console::addresses::{list_address, record_address, request_address, with_query};
 use crate::console::cell::Cell;
+use crate::console::history;
 use crate::console::records::member;
 use crate::console::sentence::Sentence;
 use crate::console::session::{RecordId, Visitor};
@@ -92,9 +93,7 @@ impl Telling<'_> {
     }
 
     fn change(&self, kind: &KindDoc, change: &Value) -> Option<Step> {
-        let fields = change["fields"].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
-        let act = if fields.is_empty() { change["action"].as_str()?.to_owned() } else { fields };
-        let act = Cell::Link { address: record_address(kind, change["id"].as_str()?), text: act };
+        let act = history::act(kind, change);
         let [record, who] = ["record", "caller_id"].map(|name| member(self.ui, &self.console.kinds, kind, change, name));
         let sentence = match who {
             Cell::Empty => Sentence::of(self.ui.t("{} was changed: {}."), [record, act]),
@@ -104,9 +103,7 @@ impl Telling<'_> {
     }
 
     fn event(&self, kind: &KindDoc, event: &Value) -> Option<Step> {
-        let name = event["event"].as_str()?.to_owned();
-        let link = Cell::Link { address: record_address(kind, event["id"].as_str()?), text: name };
-        self.step(&event["created_at"], Cell::word(self.ui, "event"), Sentence::of(self.ui.t("The event {} was published."), [link]))
+        self.step(&event["created_at"], Cell::word(self.ui, "event"), history::published(self.ui, kind, event))
     }
 
     /// Tells where the events went, and what came back.

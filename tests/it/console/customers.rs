@@ -34,15 +34,18 @@ async fn a_customer_is_found_and_told_of_in_one_timeline() {
     assert_eq!(shown.address.split('?').next().unwrap(), page);
     shown.says("ada@example.com <span class=\"state good\">proven</span>").says("+12015550123 <span class=\"state off\">not proven</span>");
     shown.says(&format!("The order <a href=\"/console/records/fleet/orders/{}\" title=\"A-1\">A-1</a> was created.", id(&order)));
-    shown.says("was refused: credentials_invalid.").says("a new account</a> from").says("The customer registered.");
+    shown.says("was refused: credentials invalid.").says("a new account</a> from").says("The customer registered.");
     shown.says("customer.created</a> was published.").says("delivered");
+    shown.says("order.created</a> was published.");
     shown.says("<h3>2026-05-21</h3>").says("<h3>2026-05-22</h3>");
     // What is secret is not there.
     for secret in [token(&ada).split_once('|').unwrap().1, "argon2"] {
         shown.says_nothing_of(secret);
     }
     let orders = tab.open(&format!("{page}?kind=orders")).await;
-    orders.says("A-1").says_nothing_of("credentials_invalid");
+    orders.says("A-1").says_nothing_of("credentials invalid");
+    let events = tab.open(&format!("{page}?kind=events")).await;
+    events.says("order.created</a> was published.").says("customer.created</a> was published.").says_nothing_of("The order ");
     tab.open(&format!("{page}?kind=payments")).await.says("Nothing of this kind has happened");
     for wrong in ["?kind=passwords", "?before=yesterday"] {
         assert_eq!(tab.open(&format!("{page}{wrong}")).await.status, 404, "{wrong}");
