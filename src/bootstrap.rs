@@ -1,13 +1,12 @@
 //! Preparation that every command needs: the configured database, or a private one in development.
 
 use secrecy::SecretString;
-use sqlx::PgPool;
 
 use crate::config::{Config, Environment};
 use crate::dev::postgres::{DATABASE, PostgresError, PrivatePostgres, Settings};
 use crate::dev::workspace;
 use crate::kernel::crypto::{ApplicationKey, InvalidApplicationKey};
-use crate::kernel::database::{self, DatabaseUrl};
+use crate::kernel::database::{self, DatabaseUrl, Pool};
 use crate::kernel::migrations::{self, MigrationError};
 
 /// Connections of the private server beyond the pool: for the workers, LISTEN, and a few other clients.
@@ -17,7 +16,7 @@ const SPARE_CONNECTIONS: u16 = 40;
 #[derive(Debug)]
 pub struct Database {
     /// The pool. It connects on first use.
-    pub pool: PgPool,
+    pub pool: Pool,
     private: Option<PrivatePostgres>,
 }
 
@@ -98,7 +97,7 @@ impl Database {
     }
 
     /// Runs `work` on an up-to-date database, and then stops the private server if one was started.
-    pub async fn with_migrated<T, E>(self, config: &Config, work: impl AsyncFnOnce(&PgPool) -> Result<T, E>) -> Result<T, E>
+    pub async fn with_migrated<T, E>(self, config: &Config, work: impl AsyncFnOnce(&Pool) -> Result<T, E>) -> Result<T, E>
     where
         E: From<BootstrapError>,
     {
@@ -130,7 +129,7 @@ pub fn application_key(config: &Config) -> Result<ApplicationKey, BootstrapError
 }
 
 /// Starts the private server. The pool connects to its database on first use.
-async fn start(settings: &Settings, config: &Config) -> Result<(PrivatePostgres, PgPool), BootstrapError> {
+async fn start(settings: &Settings, config: &Config) -> Result<(PrivatePostgres, Pool), BootstrapError> {
     let settings = settings.clone();
     let starting = tokio::task::spawn_blocking(move || PrivatePostgres::start(&settings));
     let private = starting.await.expect("starting does not panic, and a running blocking task is not cancelled")?;

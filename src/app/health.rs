@@ -3,8 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
+use crate::kernel::database::Pool;
 use crate::kernel::migrations::{self, MigrationError};
 use crate::kernel::problem::{Problem, ProblemCode};
 
@@ -14,7 +14,7 @@ pub(super) async fn alive() -> Json<Value> {
 }
 
 /// `GET /readyz`: the database responds and has all migrations of this binary.
-pub(super) async fn ready(State(pool): State<PgPool>) -> Result<Json<Value>, Problem> {
+pub(super) async fn ready(State(pool): State<Pool>) -> Result<Json<Value>, Problem> {
     match migrations::must_be_applied(&pool).await {
         Ok(()) => Ok(Json(json!({ "status": "ok" }))),
         Err(MigrationError::Database(error)) => Err(error.into()),

@@ -4,7 +4,6 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::extract::FromRef;
-use sqlx::PgPool;
 
 use crate::app::process::Process;
 use crate::audit_trail::AuditTrail;
@@ -15,7 +14,7 @@ use crate::events::CommitNotifier;
 use crate::fleet::{Fleet, Positions};
 use crate::gateways::Gateways;
 use crate::kernel::clock::Clock;
-use crate::kernel::database;
+use crate::kernel::database::{self, Pool};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::operators::{self, Operators};
 use crate::portal::Portal;
@@ -42,7 +41,7 @@ macro_rules! app_state {
 
 app_state! {
     /// The database, for the health routes.
-    pub pool: PgPool,
+    pub pool: Pool,
     /// The time.
     pub clock: Clock,
     /// Who changed what.
@@ -109,7 +108,7 @@ impl AppState {
     }
 
     /// Builds the state of every module on the database of `pool`, and starts to notify its other instances of events.
-    pub fn new(process: &Process, pool: PgPool) -> Self {
+    pub fn new(process: &Process, pool: Pool) -> Self {
         let Process { config, clock, application_key, lifecycle, catalogue, .. } = process;
         let companies = Companies::new(pool.clone(), clock.clone(), lifecycle.clone());
         let notifier = CommitNotifier::default();

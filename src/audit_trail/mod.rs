@@ -22,10 +22,10 @@ mod queries;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::{PgConnection, PgPool};
 
 use crate::callers::Caller;
 use crate::kernel::clock::Clock;
+use crate::kernel::database::{Connection, Pool};
 use crate::kernel::settings;
 
 pub use changed_record::{Action, ChangedRecord};
@@ -41,7 +41,7 @@ pub struct Settings {
 
 /// Records a change in the transaction that makes it.
 pub async fn record(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     caller: &Caller,
     action: Action<'_>,
     changed: ChangedRecord,
@@ -53,14 +53,14 @@ pub async fn record(
 /// The entries of one database.
 #[derive(Clone, Debug)]
 pub struct AuditTrail {
-    pool: PgPool,
+    pool: Pool,
     clock: Clock,
     settings: Settings,
 }
 
 impl AuditTrail {
     /// `settings` decides what [`Self::sweep`] deletes.
-    pub fn new(pool: PgPool, clock: Clock, settings: Settings) -> Self {
+    pub fn new(pool: Pool, clock: Clock, settings: Settings) -> Self {
         Self { pool, clock, settings }
     }
 
@@ -68,6 +68,6 @@ impl AuditTrail {
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         let retention = TimeDelta::from_std(self.settings.retention).unwrap_or(TimeDelta::MAX);
         let Some(until) = self.clock.now().checked_sub_signed(retention) else { return Ok(()) };
-        queries::delete_changes_until(&mut *self.pool.acquire().await?, until).await
+        queries::delete_changes_until(&mut self.pool.acquire_patient().await?, until).await
     }
 }

@@ -1,14 +1,14 @@
 //! The SQL of the audit trail.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
 use crate::audit_trail::{Action, ChangedRecord};
 use crate::callers::Caller;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::ChangeId;
 
 pub(super) async fn insert_change(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     caller: &Caller,
     action: Action<'_>,
     changed: ChangedRecord,
@@ -33,7 +33,7 @@ pub(super) async fn insert_change(
     Ok(())
 }
 
-pub(super) async fn delete_changes_until(conn: &mut PgConnection, until: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub(super) async fn delete_changes_until(conn: &mut Connection, until: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from changes where created_at < $1", until).execute(conn).await?;
     Ok(())
 }

@@ -35,14 +35,14 @@ impl CompanyCommand {
             Self::Create { name, json } => {
                 let name = String::from(name);
                 record::print_one(config, json, async |pool| {
-                    let id = companies::create_company(&mut *pool.acquire().await?, &name, Clock::System.now()).await?;
+                    let id = companies::create_company(&mut pool.acquire().await?, &name, Clock::System.now()).await?;
                     Ok(json!({ "company": { "id": id, "uuid": id.uuid(), "name": name } }))
                 })
                 .await
             }
             Self::List { json } => {
                 record::print_list(config, json, "companies", async |pool| {
-                    let companies = companies::list_companies(&mut *pool.acquire().await?).await?;
+                    let companies = companies::list_companies(&mut pool.acquire().await?).await?;
                     Ok(companies.into_iter().map(|(id, name)| json!({ "id": id, "uuid": id.uuid(), "name": name })).collect())
                 })
                 .await

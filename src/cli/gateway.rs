@@ -2,7 +2,6 @@
 
 use clap::Subcommand;
 use serde_json::json;
-use sqlx::PgPool;
 
 use crate::bootstrap::application_key;
 use crate::callers::Caller;
@@ -14,6 +13,7 @@ use crate::events::CommitNotifier;
 use crate::gateways::drivers::{self, GatewayDriver};
 use crate::gateways::{Gateway, GatewayBody, Gateways, SecretKey};
 use crate::kernel::clock::Clock;
+use crate::kernel::database::Pool;
 use crate::kernel::ids::{CompanyId, GatewayId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::Problem;
@@ -49,7 +49,7 @@ pub(super) enum GatewayCommand {
 impl GatewayCommand {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
         let (key, secret_key) = (application_key(config)?, SecretKey::parse(&read_secret("The gateway's secret key")?)?);
-        let gateways = |pool: &PgPool| {
+        let gateways = |pool: &Pool| {
             let (notifier, lifecycle) = (CommitNotifier::default(), Lifecycle::default());
             Gateways::new(pool.clone(), Clock::System, key, notifier, &config.gateways, &lifecycle)
         };

@@ -4,7 +4,6 @@ use chrono::TimeDelta;
 use clap::{Args, Subcommand};
 use humantime_serde::re::humantime;
 use serde_json::{Map, json};
-use sqlx::{PgConnection, PgPool};
 
 use crate::callers::{AllowedNetworks, Caller, Scope};
 use crate::cli::Failure;
@@ -13,6 +12,7 @@ use crate::companies::Companies;
 use crate::config::Config;
 use crate::developers::{self, ApiKeyBody, ApiKeyRecord, SomeScopes};
 use crate::kernel::clock::Clock;
+use crate::kernel::database::{Connection, Pool};
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::resources::{GracePeriod, Instant, Line, operations};
@@ -98,7 +98,7 @@ fn end_of(lifetime: humantime::Duration) -> Result<Instant, Failure> {
 }
 
 /// What the operations on API keys need.
-fn companies(pool: &PgPool) -> Companies {
+fn companies(pool: &Pool) -> Companies {
     Companies::new(pool.clone(), Clock::System, Lifecycle::default())
 }
 
@@ -106,7 +106,7 @@ async fn create_store_key(config: &Config, store: StoreId, json: bool) -> Result
     record::print_one(config, json, async |pool| {
         let (stores, unknown) = (Stores::new(pool.clone(), Clock::System), || format!("there is no store {store}"));
         let caller = Caller::command_line(operations::company_of::<StoreRecord>(&stores, store).await?.ok_or_else(unknown)?);
-        let created = storefront::create_store_key(&mut *pool.acquire().await?, &caller, store, Clock::System.now()).await?;
+        let created = storefront::create_store_key(&mut pool.acquire().await?, &caller, store, Clock::System.now()).await?;
         let (id, key) = created.ok_or_else(unknown)?;
         Ok(json!({ "key": { "id": id, "store": store, "key": key.reveal() } }))
     })
@@ -150,7 +150,7 @@ async fn revoke(config: &Config, key: KeyId, json: bool) -> Result<(), Failure> 
         let companies = companies(pool);
         let revoked = match operations::company_of::<ApiKeyRecord>(&companies, key).await? {
             Some(company) => developers::revoke_api_key(&companies, &Caller::command_line(company), key).await?,
-            None => revoke_store_key(&mut *pool.acquire().await?, key).await?,
+            None => revoke_store_key(&mut pool.acquire().await?, key).await?,
         };
         if revoked {
             Ok(json!({ "key": { "id": key, "revoked": true } }))
@@ -161,7 +161,7 @@ async fn revoke(config: &Config, key: KeyId, json: bool) -> Result<(), Failure> 
     .await
 }
 
-async fn revoke_store_key(conn: &mut PgConnection, key: KeyId) -> Result<bool, Failure> {
+async fn revoke_store_key(conn: &mut Connection, key: KeyId) -> Result<bool, Failure> {
     let Some(company) = storefront::company_of_store_key(conn, key).await? else { return Ok(false) };
     Ok(storefront::revoke_store_key(conn, &Caller::command_line(company), key, Clock::System.now()).await?)
 }

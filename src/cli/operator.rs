@@ -64,7 +64,7 @@ impl OperatorCommand {
             Self::Create { email, company, role, json } => {
                 let password = OperatorPassword::parse(read_secret("The operator's password")?)?;
                 record::print_one(config, json, async |pool| {
-                    let (conn, caller) = (&mut *pool.acquire().await?, Caller::command_line(company));
+                    let (conn, caller) = (&mut pool.acquire().await?, Caller::command_line(company));
                     let now = Clock::System.now();
                     let id = operators::create_operator(conn, &PasswordHashing::start(), &caller, &email, password, role, now).await?;
                     Ok(json!({ "operator": { "id": id, "company": company, "email": email.to_string(), "role": role } }))
@@ -73,7 +73,7 @@ impl OperatorCommand {
             }
             Self::List { company, json } => {
                 record::print_list(config, json, "operators", async |pool| {
-                    let operators = operators::list_operators(&mut *pool.acquire().await?, company).await?;
+                    let operators = operators::list_operators(&mut pool.acquire().await?, company).await?;
                     Ok(operators.iter().map(|operator| json!(operator)).collect())
                 })
                 .await
@@ -81,7 +81,7 @@ impl OperatorCommand {
             Self::Reset { email, json } => {
                 let password = OperatorPassword::parse(read_secret("The operator's new password")?)?;
                 record::print_one(config, json, async |pool| {
-                    let (conn, unknown) = (&mut *pool.acquire().await?, || format!("there is no operator {email}"));
+                    let (conn, unknown) = (&mut pool.acquire().await?, || format!("there is no operator {email}"));
                     let company = operators::find_by_email(conn, &email).await?.ok_or_else(unknown)?.company;
                     let (caller, now) = (Caller::command_line(company), Clock::System.now());
                     let reset = operators::reset_operator(conn, &PasswordHashing::start(), &caller, &email, password, now).await?;
@@ -91,7 +91,7 @@ impl OperatorCommand {
             }
             Self::Remove { email, json } => {
                 record::print_one(config, json, async |pool| {
-                    let (conn, unknown) = (&mut *pool.acquire().await?, || format!("there is no operator {email}"));
+                    let (conn, unknown) = (&mut pool.acquire().await?, || format!("there is no operator {email}"));
                     let company = operators::find_by_email(conn, &email).await?.ok_or_else(unknown)?.company;
                     let removed = operators::remove_operator(conn, &Caller::command_line(company), &email, Clock::System.now()).await?;
                     let id = removed.ok_or_else(unknown)?;

@@ -1,23 +1,19 @@
 //! Shared by the commands that create, change or list records: run on the database, print the result.
 
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::bootstrap::Database;
 use crate::callers::Caller;
 use crate::cli::Failure;
 use crate::companies;
 use crate::config::Config;
+use crate::kernel::database::Pool;
 use crate::kernel::ids::CompanyId;
 use crate::kernel::terminal::say;
 use crate::resources::Line;
 
 /// Runs `work` on the database and prints the record that it returns, `{"<singular>": {…}}`: as JSON, or one line per field.
-pub(super) async fn print_one(
-    config: &Config,
-    json: bool,
-    work: impl AsyncFnOnce(&PgPool) -> Result<Value, Failure>,
-) -> Result<(), Failure> {
+pub(super) async fn print_one(config: &Config, json: bool, work: impl AsyncFnOnce(&Pool) -> Result<Value, Failure>) -> Result<(), Failure> {
     let record = Database::new(config).await?.with_migrated(config, work).await?;
     say(&if json { record.to_string() } else { record.as_object().into_iter().flat_map(|outer| outer.values()).map(lines).collect() });
     Ok(())
@@ -28,7 +24,7 @@ pub(super) async fn print_list(
     config: &Config,
     json: bool,
     plural: &str,
-    work: impl AsyncFnOnce(&PgPool) -> Result<Vec<Value>, Failure>,
+    work: impl AsyncFnOnce(&Pool) -> Result<Vec<Value>, Failure>,
 ) -> Result<(), Failure> {
     let records = Database::new(config).await?.with_migrated(config, work).await?;
     say(&if json { json!({ plural: records }).to_string() } else { records.iter().map(lines).collect::<Vec<_>>().join("\n\n") });
@@ -36,8 +32,8 @@ pub(super) async fn print_list(
 }
 
 /// Who runs a command that creates a record of this company. The company must exist.
-pub(super) async fn caller_of(pool: &PgPool, company: CompanyId) -> Result<Caller, Failure> {
-    match companies::company_exists(&mut *pool.acquire().await?, company).await? {
+pub(super) async fn caller_of(pool: &Pool, company: CompanyId) -> Result<Caller, Failure> {
+    match companies::company_exists(&mut pool.acquire().await?, company).await? {
         true => Ok(Caller::command_line(company)),
         false => Err(format!("there is no company {company}").into()),
     }

@@ -50,7 +50,7 @@ impl StoreCommand {
             }
             Self::List { company, json } => {
                 record::print_list(config, json, "stores", async |pool| {
-                    let stores = storefront::list_stores(&mut *pool.acquire().await?, company).await?;
+                    let stores = storefront::list_stores(&mut pool.acquire().await?, company).await?;
                     Ok(stores.into_iter().map(|(id, name)| json!({ "id": id, "uuid": id.uuid(), "name": name })).collect())
                 })
                 .await

@@ -33,7 +33,7 @@ impl TokenCommand {
         let database = Database::new(config).await?;
         database
             .with_migrated(config, async |pool| {
-                let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
+                let (conn, now) = (&mut pool.acquire().await?, Clock::System.now());
                 let revoked = match (target.session, target.customer) {
                     (Some(session), _) => match storefront::company_of_session(conn, session).await? {
                         Some(company) => storefront::revoke_session(conn, company, session, now).await?.map(|_| 1),

@@ -61,7 +61,7 @@ impl Companies {
 
     async fn look_up_key(&self, digest: [u8; 32], client: ClientAddress, now: DateTime<Utc>) -> Result<Arc<KnownKey>, Problem> {
         let generation = self.keys.generation();
-        let look_up = async { queries::find_api_key(&mut *self.pool.acquire().await?, &digest, now).await };
+        let look_up = async { queries::find_api_key(&mut self.pool.acquire().await?, &digest, now).await };
         let (found, _) = self.unknown_keys.look_up(client.network(), look_up).await.map_err(|status| status.problem())?;
         let key = Arc::new(KnownKey::read(digest, found?.ok_or(ProblemCode::ApiKeyInvalid)?)?);
         self.keys.insert_if_current(generation, digest, &key, now);
@@ -72,7 +72,7 @@ impl Companies {
     fn record_use(&self, key: KeyId, digest: [u8; 32]) {
         let this = self.clone();
         self.lifecycle.spawn(async move {
-            let noted = async { queries::record_use(&mut *this.pool.acquire().await?, key, this.clock.now()).await };
+            let noted = async { queries::record_use(&mut this.pool.acquire().await?, key, this.clock.now()).await };
             match noted.await {
                 Ok(()) => this.keys.invalidate(&digest),
                 Err(error) => tracing::warn!(error = chain(&error), "the last use of an API key could not be recorded"),

@@ -22,8 +22,8 @@ mod queries;
 mod state;
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
 
 pub use access::bearer;
@@ -32,13 +32,13 @@ pub use queries::{company_name, list_companies, lock};
 pub use state::Companies;
 
 /// Returns the id of the new company, which has no API key yet.
-pub async fn create_company(conn: &mut PgConnection, name: &str, now: DateTime<Utc>) -> Result<CompanyId, sqlx::Error> {
+pub async fn create_company(conn: &mut Connection, name: &str, now: DateTime<Utc>) -> Result<CompanyId, sqlx::Error> {
     let id = CompanyId::new(now);
     queries::insert_company(conn, id, name, now).await?;
     Ok(id)
 }
 
 /// Whether the company exists.
-pub async fn company_exists(conn: &mut PgConnection, id: CompanyId) -> Result<bool, sqlx::Error> {
+pub async fn company_exists(conn: &mut Connection, id: CompanyId) -> Result<bool, sqlx::Error> {
     queries::company_exists(conn, id).await
 }

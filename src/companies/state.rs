@@ -3,10 +3,10 @@
 use std::num::NonZeroU32;
 
 use ipnet::IpNet;
-use sqlx::PgPool;
 
 use crate::companies::known_key::KnownKey;
 use crate::kernel::clock::Clock;
+use crate::kernel::database::Pool;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::rate_limit::FailureLimiter;
 use crate::kernel::ttl_cache::TtlCache;
@@ -19,7 +19,7 @@ const UNKNOWN_KEYS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("600 is 
 #[derive(Clone, Debug)]
 pub struct Companies {
     /// The database.
-    pub pool: PgPool,
+    pub pool: Pool,
     /// The clock.
     pub clock: Clock,
     /// Tracks the writes outside of the request path.
@@ -32,7 +32,7 @@ pub struct Companies {
 
 impl Companies {
     /// `lifecycle` waits for the writes that record the use of keys.
-    pub fn new(pool: PgPool, clock: Clock, lifecycle: Lifecycle) -> Self {
+    pub fn new(pool: Pool, clock: Clock, lifecycle: Lifecycle) -> Self {
         Self { pool, clock, lifecycle, keys: TtlCache::new(MAX_CACHED_KEYS), unknown_keys: FailureLimiter::new(UNKNOWN_KEYS_PER_MINUTE) }
     }
 

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use sqlx::{Connection, PgConnection};
 use tokio::time::sleep;
 
 use crate::declared::{Declaration, Declared, queries};
 use crate::kernel::crypto::sha256;
+use crate::kernel::database::Connection;
 
 /// The advisory lock held while creating indexes, so that instances that start at the same time create each index once.
 const LOCK: i64 = 0x706f_7274_6963_6f01;
@@ -19,19 +19,19 @@ impl Declared {
         if self.kinds.is_empty() {
             return Ok(());
         }
-        // A dedicated connection, so that the lock is released whenever the connection ends.
-        let mut conn = self.pool.acquire().await?.detach();
+        // The lock is released when the connection ends.
+        let mut conn = self.pool.acquire_patient().await?;
         while !queries::try_lock(&mut conn, LOCK).await? {
             sleep(RETRY_DELAY).await;
         }
         for declaration in self.kinds.iter() {
             make_indexes_of(&mut conn, declaration).await?;
         }
-        conn.close().await
+        Ok(())
     }
 }
 
-async fn make_indexes_of(conn: &mut PgConnection, declaration: &Declaration) -> Result<(), sqlx::Error> {
+async fn make_indexes_of(conn: &mut Connection, declaration: &Declaration) -> Result<(), sqlx::Error> {
     let kind = &declaration.kind;
     for (member, form) in &declaration.filters {
         let expression = form.expression(member);

@@ -2,7 +2,9 @@
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
-use sqlx::{AssertSqlSafe, Executor, PgConnection};
+use sqlx::{AssertSqlSafe, Executor};
+
+use crate::kernel::database::Connection;
 
 /// The latest stored schema of a kind.
 pub(super) struct Known {
@@ -11,25 +13,25 @@ pub(super) struct Known {
 }
 
 /// Prevents other transactions from storing schemas until this one ends. Records can still be written.
-pub(super) async fn lock_schemas(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+pub(super) async fn lock_schemas(conn: &mut Connection) -> Result<(), sqlx::Error> {
     sqlx::query!("lock table declared_schemas in share row exclusive mode").execute(conn).await?;
     Ok(())
 }
 
 /// Tries to take a session-level lock. Waiting must happen outside of statements, because creating an index waits for running
 /// statements to end.
-pub(super) async fn try_lock(conn: &mut PgConnection, lock: i64) -> Result<bool, sqlx::Error> {
+pub(super) async fn try_lock(conn: &mut Connection, lock: i64) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(r#"select pg_try_advisory_lock($1) as "got!""#, lock).fetch_one(conn).await
 }
 
-pub(super) async fn find_latest(conn: &mut PgConnection, kind: &str) -> Result<Option<Known>, sqlx::Error> {
+pub(super) async fn find_latest(conn: &mut Connection, kind: &str) -> Result<Option<Known>, sqlx::Error> {
     sqlx::query_as!(Known, "select version, schema from declared_schemas where kind = $1 order by version desc limit 1", kind)
         .fetch_optional(conn)
         .await
 }
 
 pub(super) async fn insert_schema(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     kind: &str,
     version: i32,
     schema: &Value,
@@ -42,23 +44,23 @@ pub(super) async fn insert_schema(
 }
 
 /// Deletes every schema of a kind that has no records. A concurrent insert of a record waits, and then fails because its schema is gone.
-pub(super) async fn forget_unused(conn: &mut PgConnection, kind: &str) -> Result<bool, sqlx::Error> {
+pub(super) async fn forget_unused(conn: &mut Connection, kind: &str) -> Result<bool, sqlx::Error> {
     let forgotten =
         sqlx::query!("delete from declared_schemas where kind = $1 and not exists (select from declared_records where kind = $1)", kind,);
     Ok(forgotten.execute(conn).await?.rows_affected() > 0)
 }
 
 /// Whether an index exists, and is valid. An index whose creation was interrupted is invalid.
-pub(super) async fn find_index(conn: &mut PgConnection, name: &str) -> Result<Option<bool>, sqlx::Error> {
+pub(super) async fn find_index(conn: &mut Connection, name: &str) -> Result<Option<bool>, sqlx::Error> {
     sqlx::query_scalar!("select indisvalid from pg_index where indexrelid = to_regclass($1)", name).fetch_optional(conn).await
 }
 
-pub(super) async fn drop_index(conn: &mut PgConnection, name: &str) -> Result<(), sqlx::Error> {
+pub(super) async fn drop_index(conn: &mut Connection, name: &str) -> Result<(), sqlx::Error> {
     run(conn, format!("drop index concurrently {name}")).await
 }
 
 /// Creates an index of one kind's live records by a field, in the order of lists, without blocking reads and writes.
-pub(super) async fn create_index(conn: &mut PgConnection, name: &str, kind: &str, expression: &str) -> Result<(), sqlx::Error> {
+pub(super) async fn create_index(conn: &mut Connection, name: &str, kind: &str, expression: &str) -> Result<(), sqlx::Error> {
     let sql = format!(
         "create index concurrently {name} on declared_records (company_id, {expression}, created_at, id)
          where kind = '{kind}' and deleted_at is null"
@@ -68,7 +70,7 @@ pub(super) async fn create_index(conn: &mut PgConnection, name: &str, kind: &str
 
 /// Every part of the statement was validated to be a word when its file was read. Runs outside of a transaction, as concurrent
 /// index creation requires.
-async fn run(conn: &mut PgConnection, sql: String) -> Result<(), sqlx::Error> {
+async fn run(conn: &mut Connection, sql: String) -> Result<(), sqlx::Error> {
     conn.execute(sqlx::raw_sql(AssertSqlSafe(sql))).await?;
     Ok(())
 }

@@ -1,9 +1,8 @@
 //! Compares the schemas of the files with those that stored records were written under.
 
-use sqlx::{PgConnection, Postgres, Transaction};
-
 use crate::declared::declaration::{Incompatible, compare, is_same};
 use crate::declared::{Declaration, Declared, queries};
+use crate::kernel::database::{Connection, Transaction};
 use crate::kernel::migrations::{self, MigrationError};
 
 /// The reason why the files do not match the database.
@@ -51,7 +50,7 @@ impl Declared {
     }
 
     /// Returns `None` if nothing is declared, without using the database: such a service starts whatever the state of its database.
-    async fn try_schemas(&self) -> Result<Option<Transaction<'static, Postgres>>, Unsuitable> {
+    async fn try_schemas(&self) -> Result<Option<Transaction<'static>>, Unsuitable> {
         if self.kinds.is_empty() {
             return Ok(None);
         }
@@ -64,7 +63,7 @@ impl Declared {
         Ok(Some(transaction))
     }
 
-    async fn take_schema(&self, conn: &mut PgConnection, declaration: &Declaration) -> Result<(), Unsuitable> {
+    async fn take_schema(&self, conn: &mut Connection, declaration: &Declaration) -> Result<(), Unsuitable> {
         let Declaration { kind, version, schema, .. } = declaration;
         if let Some(known) = queries::find_latest(conn, kind).await? {
             if known.version > *version {

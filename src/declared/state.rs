@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use sqlx::PgPool;
-
 use crate::declared::Declaration;
 use crate::kernel::clock::Clock;
+use crate::kernel::database::Pool;
 use crate::resources::ResourceState;
 
 /// The kinds that the files declare, with the database that their records are in.
 #[derive(Clone, Debug)]
 pub struct Declared {
-    pub(super) pool: PgPool,
+    pub(super) pool: Pool,
     pub(super) clock: Clock,
     pub(super) kinds: Arc<[Arc<Declaration>]>,
 }
@@ -19,13 +18,13 @@ pub struct Declared {
 /// The state of one declared kind.
 #[derive(Clone, Debug)]
 pub struct DeclaredState {
-    pub(super) pool: PgPool,
+    pub(super) pool: Pool,
     pub(super) clock: Clock,
     pub(super) declaration: Arc<Declaration>,
 }
 
 impl ResourceState for DeclaredState {
-    fn pool(&self) -> &PgPool {
+    fn pool(&self) -> &Pool {
         &self.pool
     }
 
@@ -36,7 +35,7 @@ impl ResourceState for DeclaredState {
 
 impl Declared {
     /// Does not use the database yet: [`Declared::take_schemas`] stores the schemas.
-    pub fn new(pool: PgPool, clock: Clock, kinds: Arc<[Arc<Declaration>]>) -> Self {
+    pub fn new(pool: Pool, clock: Clock, kinds: Arc<[Arc<Declaration>]>) -> Self {
         Self { pool, clock, kinds }
     }
 }

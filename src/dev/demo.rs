@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
-use sqlx::PgPool;
 
 use crate::callers::{Caller, Scope};
 use crate::companies::{self, Companies};
@@ -17,6 +16,7 @@ use crate::dev::workspace::write_secret;
 use crate::developers::{ApiKeyBody, ApiKeyRecord, SomeScopes};
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::random_hex;
+use crate::kernel::database::Pool;
 use crate::kernel::ids::{CompanyId, StoreId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
@@ -78,7 +78,7 @@ pub enum DemoError {
 impl Demo {
     /// The demonstration company of this data directory. It is created if this database does not contain it. A starting service passes
     /// its address; without one, the URL stays that of the last service.
-    pub async fn open(pool: &PgPool, config: &Config, clock: &Clock, serves_at: Option<SocketAddr>) -> Result<Self, DemoError> {
+    pub async fn open(pool: &Pool, config: &Config, clock: &Clock, serves_at: Option<SocketAddr>) -> Result<Self, DemoError> {
         let path = config.data_dir().join("demo.json");
         let failed = |source| DemoError::File { path: path.clone(), source };
         let known = match fs::read_to_string(&path) {
@@ -87,7 +87,7 @@ impl Demo {
             Err(error) => return Err(failed(error)),
         };
         let mut demo = match known {
-            Some(demo) if companies::company_exists(&mut *pool.acquire().await?, demo.company).await? => demo,
+            Some(demo) if companies::company_exists(&mut pool.acquire().await?, demo.company).await? => demo,
             _ => create(pool, config, clock).await?,
         };
         if let Some(address) = serves_at {
@@ -99,8 +99,8 @@ impl Demo {
     }
 
     /// A link that signs the demonstration operator in once; `None` if the operator was removed.
-    pub async fn link(&self, pool: &PgPool, clock: &Clock) -> Result<Option<OneTimeLink>, DemoError> {
-        let conn = &mut *pool.acquire().await?;
+    pub async fn link(&self, pool: &Pool, clock: &Clock) -> Result<Option<OneTimeLink>, DemoError> {
+        let conn = &mut pool.acquire().await?;
         let email = EmailAddress::parse(&self.operator.email).expect("the address was valid when it was written");
         match operators::find_by_email(conn, &email).await? {
             Some(operator) => Ok(Some(OneTimeLink::create(conn, operator.id, clock.now()).await?)),
@@ -147,26 +147,26 @@ impl Demo {
 }
 
 /// Creates a demonstration company, one record after the other. If this fails in between, the next start creates another company.
-async fn create(pool: &PgPool, config: &Config, clock: &Clock) -> Result<Demo, DemoError> {
+async fn create(pool: &Pool, config: &Config, clock: &Clock) -> Result<Demo, DemoError> {
     let now = clock.now();
     let mut email = EmailAddress::parse("owner@example.com").expect("the address is valid");
-    if operators::find_by_email(&mut *pool.acquire().await?, &email).await?.is_some() {
+    if operators::find_by_email(&mut pool.acquire().await?, &email).await?.is_some() {
         // demo.json was deleted but the database was kept, so the old password is lost.
         email = EmailAddress::parse(&format!("owner-{}@example.com", random_hex::<16>())).expect("hex digits are valid in an address");
     }
     let operator = DemoOperator { email: email.to_string(), password: random_hex::<16>() };
     let password = OperatorPassword::parse(SecretString::from(operator.password.clone())).expect("32 digits are long enough");
 
-    let company = companies::create_company(&mut *pool.acquire().await?, "Demonstration", now).await?;
+    let company = companies::create_company(&mut pool.acquire().await?, "Demonstration", now).await?;
     let caller = Caller::command_line(company);
     let stores = Stores::new(pool.clone(), clock.clone());
     let store = operations::create::<StoreRecord>(&stores, &caller, StoreBody::named(line("Demo Shop"))).await?.record.id;
-    let created = storefront::create_store_key(&mut *pool.acquire().await?, &caller, store, now).await?;
+    let created = storefront::create_store_key(&mut pool.acquire().await?, &caller, store, now).await?;
     let (_, store_key) = created.ok_or(sqlx::Error::RowNotFound)?;
     let companies = Companies::new(pool.clone(), clock.clone(), Lifecycle::default());
     let scopes = SomeScopes::try_from(Scope::ALL.to_vec()).expect("there are scopes");
     let key = operations::create::<ApiKeyRecord>(&companies, &caller, ApiKeyBody::of(line("Demonstration"), scopes)).await?;
-    let (conn, hashing) = (&mut *pool.acquire().await?, PasswordHashing::start());
+    let (conn, hashing) = (&mut pool.acquire().await?, PasswordHashing::start());
     operators::create_operator(conn, &hashing, &caller, &email, password, Role::Owner, now).await?;
     Ok(Demo {
         url: format!("http://{}", config.http.listen),

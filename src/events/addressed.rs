@@ -1,7 +1,6 @@
 //! Events for one subscription alone: tests.
 
-use sqlx::PgConnection;
-
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, EventId, SubscriptionId};
 
 /// An event that is no longer in the outbox.
@@ -19,7 +18,7 @@ pub struct Addressed {
 
 /// Addresses an event of this transaction to one subscription: it leaves the outbox, and no other subscription receives it, now or later.
 /// The caller delivers it.
-pub async fn address(conn: &mut PgConnection, event: EventId, subscription: SubscriptionId) -> Result<Addressed, sqlx::Error> {
+pub async fn address(conn: &mut Connection, event: EventId, subscription: SubscriptionId) -> Result<Addressed, sqlx::Error> {
     sqlx::query_as!(
         Addressed,
         r#"with addressed as (

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::PgPool;
 use tokio::sync::watch;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::events::queries;
 use crate::kernel::crypto::random_hex;
+use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
 
 /// The delay before other instances are notified, so that one notification covers several commits and does not compete with more
@@ -50,12 +50,12 @@ impl CommitNotifier {
 
     /// Notifies the other instances until shutdown. A notification only speeds up what polling would find, so a failed one is not
     /// repeated.
-    pub async fn run(self, pool: PgPool, stopping: CancellationToken) {
+    pub async fn run(self, pool: Pool, stopping: CancellationToken) {
         let mut commits = self.subscribe();
         while stopping.run_until_cancelled(commits.changed()).await.is_some() {
             sleep(NOTIFY_DELAY).await;
             commits.mark_unchanged();
-            let notified = async { queries::notify(&mut *pool.acquire().await?, &self.instance).await };
+            let notified = async { queries::notify(&mut pool.acquire().await?, &self.instance).await };
             if let Err(error) = notified.await {
                 tracing::debug!(error = chain(&error), "other instances are not notified of new events");
             }

@@ -4,10 +4,10 @@ use std::borrow::Borrow;
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::events::NewEvent;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::EventId;
 use crate::kernel::request_id::RequestId;
 
@@ -73,12 +73,7 @@ impl Columns {
 /// With `notifies` the transaction notifies the listeners. A commit with a notification holds a server-wide lock until it is on disk, so
 /// such commits run one after another. Therefore only one concurrent transaction notifies. The others find its advisory lock taken and
 /// send nothing, and listeners poll again shortly after a notification.
-pub(super) async fn insert_events(
-    conn: &mut PgConnection,
-    events: &Columns,
-    notifies: bool,
-    now: DateTime<Utc>,
-) -> Result<(), sqlx::Error> {
+pub(super) async fn insert_events(conn: &mut Connection, events: &Columns, notifies: bool, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "with new as (
              select unnest($1::uuid[]) as id, unnest($2::uuid[]) as company_id, unnest($3::text[]) as name, unnest($4::uuid[]) as subject_id,
@@ -119,7 +114,7 @@ pub(super) async fn insert_events(
 }
 
 /// Notifies the listeners, with `word` as the payload.
-pub(super) async fn notify(conn: &mut PgConnection, word: &str) -> Result<(), sqlx::Error> {
+pub(super) async fn notify(conn: &mut Connection, word: &str) -> Result<(), sqlx::Error> {
     sqlx::query!("select pg_notify($1, $2)", PUBLISHED, word).execute(conn).await?;
     Ok(())
 }

@@ -1,19 +1,19 @@
 //! How long events are kept: by the day, and as long as anybody needs them.
 
 use chrono::{DateTime, NaiveDate, Utc};
-use sqlx::PgConnection;
 
 use crate::kernel::daily_partitions::{DailyPartitions, IdsOfDay};
+use crate::kernel::database::Connection;
 
 const EVENTS: DailyPartitions = DailyPartitions { table: "events", key: "id" };
 
 /// Creates the partitions of today and the coming days.
-pub async fn create_partitions(conn: &mut PgConnection, today: NaiveDate) -> Result<(), sqlx::Error> {
+pub async fn create_partitions(conn: &mut Connection, today: NaiveDate) -> Result<(), sqlx::Error> {
     EVENTS.create_ahead(conn, today).await
 }
 
 /// Deletes the events of days that were over at `kept_since`, except those that wait in the outbox or have a delivery in the log.
-pub async fn delete_expired(conn: &mut PgConnection, kept_since: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn delete_expired(conn: &mut Connection, kept_since: DateTime<Utc>) -> Result<(), sqlx::Error> {
     let needed = |IdsOfDay { from, until }| {
         format!(
             "id in (select event_id from delivery_log where event_id >= '{from}' and event_id < '{until}'

@@ -1,13 +1,13 @@
 //! Payments: the transactions of a company's gateways, as read-only records of `ledger/int/v1`. Only callbacks change them.
 
 use serde_json::{Map, Value, json};
-use sqlx::PgConnection;
 
 use crate::callers::Area;
 use crate::gateways::facts::{Dispute, Kind, Status};
 use crate::gateways::ledger::{self, HistoryEntry};
 use crate::gateways::state::Gateways;
 use crate::kernel::clock::timestamp;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, GatewayId, OrderId, PaymentId};
 use crate::members;
 use crate::resources::{Record, Reference, Resource};
@@ -59,7 +59,7 @@ impl Resource for Payment {
     const AREA: Area = Area::Business;
 
     /// Every fact, oldest first.
-    async fn details(_: &Gateways, conn: &mut PgConnection, payment: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
+    async fn details(_: &Gateways, conn: &mut Connection, payment: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let history = ledger::list_history(conn, payment.id).await?;
         Ok(members! { "history": history.into_iter().map(member).collect::<Vec<_>>() })
     }

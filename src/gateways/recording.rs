@@ -4,15 +4,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use sqlx::PgPool;
 
 use crate::events::CommitNotifier;
 use crate::gateways::drivers::NotUnderstood;
 use crate::gateways::genuine::GenuineCallback;
 use crate::gateways::ledger::{self, Failure, NewCallback};
 use crate::kernel::clock::Clock;
-use crate::kernel::database::{column, dedicated_connections};
-use crate::kernel::dedicated_connection::DedicatedConnection;
+use crate::kernel::database::{Pool, column, group_pool};
 use crate::kernel::group_commit::GroupCommit;
 use crate::kernel::lifecycle::Lifecycle;
 
@@ -58,18 +56,18 @@ impl Acknowledgement {
     }
 }
 
-/// Creates the group commit for callbacks, with a dedicated connection for each of two groups at a time. Callbacks about the same
+/// Creates the group commit for callbacks, with a connection for each of two groups at a time. Callbacks about the same
 /// payment are recorded in the order in which they arrived.
-pub fn recording(pool: &PgPool, clock: &Clock, notifier: &CommitNotifier, lifecycle: &Lifecycle) -> Recording {
-    let (connection, clock, notifier) = (dedicated_connections(pool, 2), clock.clone(), notifier.clone());
+pub fn recording(pool: &Pool, clock: &Clock, notifier: &CommitNotifier, lifecycle: &Lifecycle) -> Recording {
+    let (pool, clock, notifier) = (group_pool(pool, 2), clock.clone(), notifier.clone());
     GroupCommit::two_at_a_time(
         lifecycle.clone(),
         MAX_BATCH,
         |callback| callback.turn(),
         move |callbacks| {
-            let (connection, notifier, now) = (connection.clone(), notifier.clone(), clock.now());
+            let (pool, notifier, now) = (pool.clone(), notifier.clone(), clock.now());
             async move {
-                let recorded = record(&connection, &callbacks, now).await;
+                let recorded = record(&pool, &callbacks, now).await;
                 notifier.committed();
                 recorded
             }
@@ -79,16 +77,12 @@ pub fn recording(pool: &PgPool, clock: &Clock, notifier: &CommitNotifier, lifecy
 
 /// Records a batch of callbacks, all or none. A callback in a batch of one is recorded even if processing it failed because of an
 /// internal error. If it cannot be recorded either, the gateway sends it again.
-async fn record(
-    connection: &DedicatedConnection,
-    callbacks: &[Arc<GenuineCallback>],
-    now: DateTime<Utc>,
-) -> Result<Vec<Recorded>, sqlx::Error> {
-    let recorded = ledger::retry_on_conflict(|| record_and_apply(connection, callbacks, now)).await;
+async fn record(pool: &Pool, callbacks: &[Arc<GenuineCallback>], now: DateTime<Utc>) -> Result<Vec<Recorded>, sqlx::Error> {
+    let recorded = ledger::retry_on_conflict(|| record_and_apply(pool, callbacks, now)).await;
     match (recorded, callbacks) {
         (Err(error), [alone]) => {
             let failed = NewCallback::failed(alone, Failure::of(error)?);
-            match ledger::write(&mut *connection.acquire().await?, &[failed], &[], now).await {
+            match ledger::write(&mut pool.acquire().await?, &[failed], &[], now).await {
                 // On a conflict, a concurrent writer has recorded the same callback.
                 Err(error) if !ledger::is_conflict(&error) => Err(error),
                 _ => Ok(vec![Ok(Acknowledgement::Received)]),
@@ -98,12 +92,8 @@ async fn record(
     }
 }
 
-async fn record_and_apply(
-    connection: &DedicatedConnection,
-    callbacks: &[Arc<GenuineCallback>],
-    now: DateTime<Utc>,
-) -> Result<Vec<Recorded>, sqlx::Error> {
-    let mut conn = connection.acquire().await?;
+async fn record_and_apply(pool: &Pool, callbacks: &[Arc<GenuineCallback>], now: DateTime<Utc>) -> Result<Vec<Recorded>, sqlx::Error> {
+    let mut conn = pool.acquire().await?;
     let known = ledger::look_up(&mut conn, &column(callbacks, Arc::as_ref)).await?;
     // Of several identical callbacks in the batch, the first is new.
     let mut keys = HashSet::new();
@@ -114,7 +104,6 @@ async fn record_and_apply(
         let entries = ledger::what_follows(&mut conn, &reports, now).await?;
         ledger::write(&mut conn, &column(&new, |(callback, _)| NewCallback::read(callback)), &entries, now).await?;
     }
-    conn.release();
     let new: HashSet<_> = new.into_iter().map(|(callback, _)| callback.id).collect();
     let taken = |callback: &Arc<GenuineCallback>| match new.contains(&callback.id) {
         true => Acknowledgement::of_new(callback),

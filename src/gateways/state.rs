@@ -3,7 +3,6 @@
 use std::num::NonZeroU32;
 
 use ipnet::IpNet;
-use sqlx::PgPool;
 use uuid::Uuid;
 
 use crate::events::CommitNotifier;
@@ -11,6 +10,7 @@ use crate::gateways::open_gateways::GatewayCache;
 use crate::gateways::recording::{Recording, recording};
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::database::Pool;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter};
 use crate::resources::ResourceState;
@@ -29,7 +29,7 @@ pub struct Settings {
 /// The state of the routes and the worker.
 #[derive(Clone, Debug)]
 pub struct Gateways {
-    pub(super) pool: PgPool,
+    pub(super) pool: Pool,
     pub(super) clock: Clock,
     pub(super) key: ApplicationKey,
     pub(super) throttle: LocalRateLimiter<(Uuid, IpNet)>,
@@ -43,7 +43,7 @@ pub struct Gateways {
 }
 
 impl ResourceState for Gateways {
-    fn pool(&self) -> &PgPool {
+    fn pool(&self) -> &Pool {
         &self.pool
     }
 
@@ -59,7 +59,7 @@ impl ResourceState for Gateways {
 impl Gateways {
     /// Callbacks are recorded in batches, which `lifecycle` waits for on shutdown.
     pub fn new(
-        pool: PgPool,
+        pool: Pool,
         clock: Clock,
         key: ApplicationKey,
         notifier: CommitNotifier,

@@ -7,8 +7,10 @@
 //! of partitions cannot be bound as parameters, so these statements are formatted from constants and days.
 
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
-use sqlx::{AssertSqlSafe, Executor, PgConnection};
+use sqlx::{AssertSqlSafe, Executor};
 use uuid::Uuid;
+
+use crate::kernel::database::Connection;
 
 /// Number of days for which partitions exist in advance, including today.
 const DAYS_AHEAD: usize = 4;
@@ -36,7 +38,7 @@ pub struct IdsOfDay {
 impl DailyPartitions {
     /// Creates the partitions of today and the coming days. A row that is written at the very moment at which the partition of its
     /// day is created is refused, so this happens before the first row of a program's life.
-    pub async fn create_ahead(&self, conn: &mut PgConnection, today: NaiveDate) -> Result<(), sqlx::Error> {
+    pub async fn create_ahead(&self, conn: &mut Connection, today: NaiveDate) -> Result<(), sqlx::Error> {
         let partitions = self.list(conn).await?;
         for day in today.iter_days().take(DAYS_AHEAD).filter(|day| !partitions.contains(&self.partition(*day))) {
             self.create(conn, day).await?;
@@ -47,7 +49,7 @@ impl DailyPartitions {
     /// Drops the partitions of days that were over at `kept_since`. `needed` is the condition for rows of a day that are kept.
     pub async fn drop_expired(
         &self,
-        conn: &mut PgConnection,
+        conn: &mut Connection,
         kept_since: DateTime<Utc>,
         needed: impl Fn(IdsOfDay) -> String,
     ) -> Result<(), sqlx::Error> {
@@ -62,7 +64,7 @@ impl DailyPartitions {
         Ok(())
     }
 
-    async fn list(&self, conn: &mut PgConnection) -> Result<Vec<String>, sqlx::Error> {
+    async fn list(&self, conn: &mut Connection) -> Result<Vec<String>, sqlx::Error> {
         sqlx::query_scalar!(
             r#"select relname::text as "name!" from pg_inherits join pg_class on pg_class.oid = inhrelid
                where inhparent = to_regclass($1) order by relname"#,
@@ -76,7 +78,7 @@ impl DailyPartitions {
     /// including rows inserted after the check; these rows stay there.
     ///
     /// The table is created first and then attached, so reads and writes of other days do not wait.
-    async fn create(&self, conn: &mut PgConnection, day: NaiveDate) -> Result<(), sqlx::Error> {
+    async fn create(&self, conn: &mut Connection, day: NaiveDate) -> Result<(), sqlx::Error> {
         let (Self { table, key }, partition) = (self, self.partition(day));
         let IdsOfDay { from, until } = ids_of(conn, day).await?;
         let is_there = is_there(&partition);
@@ -94,7 +96,7 @@ impl DailyPartitions {
 
     /// Drops the partition of a day, after moving the rows that are still needed to the default partition. A row that is written at this
     /// moment waits until it can go to the default partition.
-    async fn drop(&self, conn: &mut PgConnection, day: NaiveDate, needed: &str) -> Result<(), sqlx::Error> {
+    async fn drop(&self, conn: &mut Connection, day: NaiveDate, needed: &str) -> Result<(), sqlx::Error> {
         let (table, partition) = (self.table, self.partition(day));
         let is_there = is_there(&partition);
         let drop = format!(
@@ -124,7 +126,7 @@ fn beginning_of(day: NaiveDate) -> DateTime<Utc> {
     day.and_time(NaiveTime::MIN).and_utc()
 }
 
-async fn ids_of(conn: &mut PgConnection, day: NaiveDate) -> Result<IdsOfDay, sqlx::Error> {
+async fn ids_of(conn: &mut Connection, day: NaiveDate) -> Result<IdsOfDay, sqlx::Error> {
     let (from, until) = (beginning_of(day), beginning_of(day + Days::new(1)));
     sqlx::query_as!(IdsOfDay, r#"select uuid_v7_floor($1) as "from!", uuid_v7_floor($2) as "until!""#, from, until).fetch_one(conn).await
 }
@@ -136,7 +138,7 @@ fn is_there(partition: &str) -> String {
 /// Runs one step under the advisory lock. The step is one message, which PostgreSQL runs as one transaction, so no table lock outlives
 /// the step even if this program dies. The lock timeout makes the step fail, to be retried later, rather than block other transactions
 /// while it waits.
-async fn run_step(conn: &mut PgConnection, step: &str) -> Result<(), sqlx::Error> {
+async fn run_step(conn: &mut Connection, step: &str) -> Result<(), sqlx::Error> {
     let message = format!(
         "set local lock_timeout = '5s';
          select pg_advisory_xact_lock({KEEPING_HOUSE});

@@ -1,7 +1,9 @@
 //! The migrations of this binary, and whether a database has them.
 
-use sqlx::PgPool;
 use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::{ConnectOptions, Connection};
+
+use crate::kernel::database::Pool;
 
 /// Everything in `migrations/`, embedded in the binary.
 static MIGRATIONS: Migrator = sqlx::migrate!();
@@ -27,14 +29,16 @@ pub enum MigrationError {
 }
 
 /// Applies all missing migrations. Returns their number.
-pub async fn apply(pool: &PgPool) -> Result<usize, MigrationError> {
+pub async fn apply(pool: &Pool) -> Result<usize, MigrationError> {
     let missing = missing(pool).await?;
-    MIGRATIONS.run(pool).await?;
+    let mut conn = pool.options().connect().await?;
+    MIGRATIONS.run(&mut conn).await?;
+    conn.close().await?;
     Ok(missing)
 }
 
 /// Returns an error if migrations are missing.
-pub async fn must_be_applied(pool: &PgPool) -> Result<(), MigrationError> {
+pub async fn must_be_applied(pool: &Pool) -> Result<(), MigrationError> {
     match missing(pool).await? {
         0 => Ok(()),
         missing => Err(MigrationError::Missing(missing)),
@@ -42,7 +46,7 @@ pub async fn must_be_applied(pool: &PgPool) -> Result<(), MigrationError> {
 }
 
 /// The number of migrations that have not been applied to the database.
-async fn missing(pool: &PgPool) -> Result<usize, MigrationError> {
+async fn missing(pool: &Pool) -> Result<usize, MigrationError> {
     let known = sqlx::query_scalar!(r#"select to_regclass('_sqlx_migrations') is not null as "known!""#).fetch_one(pool).await?;
     let applied: Vec<i64> = match known {
         // The migrator creates this table itself, so it does not exist when the checked queries are compiled.

@@ -5,7 +5,6 @@ pub mod clock;
 pub mod crypto;
 pub mod daily_partitions;
 pub mod database;
-pub mod dedicated_connection;
 pub mod error_chain;
 pub mod group_commit;
 pub mod http_server;

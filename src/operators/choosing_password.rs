@@ -4,7 +4,6 @@
 //! every session, because whoever knew the old one may have some.
 
 use chrono::TimeDelta;
-use sqlx::Connection;
 
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::{Area, Caller, Scope, Who};

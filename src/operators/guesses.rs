@@ -2,10 +2,10 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use secrecy::SecretString;
-use sqlx::PgConnection;
 
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::crypto::{ApplicationKey, sha256};
+use crate::kernel::database::Connection;
 use crate::kernel::rate_limit::{self, RateLimitStatus, Rule};
 use crate::kernel::request_id::RequestId;
 use crate::operators::known_browser::KnownBrowser;
@@ -65,7 +65,7 @@ impl Guess {
     }
 
     /// Counts the guess as wrong. The inner error is the limit that does not allow it.
-    pub(super) async fn count(&self, conn: &mut PgConnection, now: DateTime<Utc>) -> Result<Result<(), RateLimitStatus>, sqlx::Error> {
+    pub(super) async fn count(&self, conn: &mut Connection, now: DateTime<Utc>) -> Result<Result<(), RateLimitStatus>, sqlx::Error> {
         for (bucket, rule) in &self.0 {
             let status = rate_limit::hit(conn, bucket, *rule, now).await?;
             if !status.allowed {
@@ -76,7 +76,7 @@ impl Guess {
     }
 
     /// It was right.
-    pub(super) async fn take_back(&self, conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    pub(super) async fn take_back(&self, conn: &mut Connection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
         for (bucket, _) in &self.0 {
             rate_limit::refund(conn, bucket, now).await?;
         }

@@ -48,12 +48,11 @@ mod state;
 mod totp;
 
 use chrono::{DateTime, Utc};
-use sqlx::{Connection, PgConnection};
 
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::{Area, Caller, Scope};
 use crate::contact::EmailAddress;
-use crate::kernel::database::violated_constraint;
+use crate::kernel::database::{Connection, violated_constraint};
 use crate::kernel::ids::{CompanyId, OperatorId};
 use crate::kernel::password_hashing::{HashingBusy, PasswordHashing};
 use crate::kernel::problem::Problem;
@@ -125,18 +124,18 @@ pub enum ResetOperatorError {
 }
 
 /// The operators of a company, the oldest first.
-pub async fn list_operators(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<Operator>, sqlx::Error> {
+pub async fn list_operators(conn: &mut Connection, company: CompanyId) -> Result<Vec<Operator>, sqlx::Error> {
     queries::list_operators(conn, company).await
 }
 
 /// The addresses that the operators of a company are mailed at.
-pub async fn list_addresses(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<EmailAddress>, sqlx::Error> {
+pub async fn list_addresses(conn: &mut Connection, company: CompanyId) -> Result<Vec<EmailAddress>, sqlx::Error> {
     queries::list_addresses(conn, company).await
 }
 
 /// Creates an operator of the caller's company, who signs in with `email` and `password`.
 pub async fn create_operator(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     hashing: &PasswordHashing,
     caller: &Caller,
     email: &EmailAddress,
@@ -165,7 +164,7 @@ pub async fn create_operator(
 
 /// Removes the operator with this address; `None` when the caller's company has none.
 pub async fn remove_operator(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     caller: &Caller,
     email: &EmailAddress,
     now: DateTime<Utc>,
@@ -187,7 +186,7 @@ pub async fn remove_operator(
 /// Gives the operator with this address another password, ends their sessions and forgets their second factor; `None` when the caller's
 /// company has none. For whoever has access to the machine: everybody else asks for a link.
 pub async fn reset_operator(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     hashing: &PasswordHashing,
     caller: &Caller,
     email: &EmailAddress,
@@ -209,17 +208,17 @@ pub async fn reset_operator(
 }
 
 /// Whether the company still has an owner who can sign in, as this transaction leaves it. Others who change owners wait until it ends.
-pub async fn has_owner(conn: &mut PgConnection, company: CompanyId) -> Result<bool, sqlx::Error> {
+pub async fn has_owner(conn: &mut Connection, company: CompanyId) -> Result<bool, sqlx::Error> {
     queries::has_owner(conn, company).await
 }
 
 /// Signs an operator out everywhere, and makes their links and unsent mails worthless.
-pub async fn end_access(conn: &mut PgConnection, operator: OperatorId) -> Result<(), sqlx::Error> {
+pub async fn end_access(conn: &mut Connection, operator: OperatorId) -> Result<(), sqlx::Error> {
     queries::end_everything(conn, operator).await.map(drop)
 }
 
 /// The same for an operator who is deleted, whose password and second factor nobody needs any more.
-pub async fn end_for_good(conn: &mut PgConnection, operator: OperatorId) -> Result<(), sqlx::Error> {
+pub async fn end_for_good(conn: &mut Connection, operator: OperatorId) -> Result<(), sqlx::Error> {
     end_access(conn, operator).await?;
     queries::forget_credentials(conn, operator).await?;
     totp::forget(conn, operator).await.map(drop)

@@ -2,9 +2,9 @@
 //! step between the password and the second factor.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::PgConnection;
 
 use crate::kernel::crypto::secret_token;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::OperatorId;
 use crate::operators::purpose::Purpose;
 use crate::operators::queries;
@@ -17,13 +17,13 @@ secret_token! {
 
 impl OneTimeLink {
     /// Stores a link that signs the operator in once, within an hour.
-    pub async fn create(conn: &mut PgConnection, operator: OperatorId, now: DateTime<Utc>) -> Result<Self, sqlx::Error> {
+    pub async fn create(conn: &mut Connection, operator: OperatorId, now: DateTime<Utc>) -> Result<Self, sqlx::Error> {
         Self::store(conn, operator, Purpose::SignIn, None, now + TimeDelta::hours(1)).await
     }
 
     /// Stores a link for `purpose`. A second step keeps how the first factor was proven.
     pub(super) async fn store(
-        conn: &mut PgConnection,
+        conn: &mut Connection,
         operator: OperatorId,
         purpose: Purpose,
         method: Option<Method>,

@@ -1,7 +1,6 @@
 //! Finding, listing and ending sessions, one's own and those of others.
 
 use chrono::TimeDelta;
-use sqlx::Connection;
 
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::{Area, Caller, Scope, Who};
@@ -32,7 +31,7 @@ impl Operators {
     pub async fn list_sessions(&self, operator: OperatorId) -> Result<Vec<OperatorSession>, sqlx::Error> {
         let now = self.clock.now();
         let (idle_since, began) = (now - self.settings.idle_timeout, now - self.settings.session_lifetime);
-        queries::list_sessions(&mut *self.pool.acquire().await?, operator, idle_since, began).await
+        queries::list_sessions(&mut self.pool.acquire().await?, operator, idle_since, began).await
     }
 
     /// Ends a session of the operator who calls. Returns whether there was one.
@@ -51,7 +50,7 @@ impl Operators {
     /// The live sessions of an operator of the caller's company.
     pub async fn list_sessions_of(&self, caller: &Caller, operator: OperatorId) -> Result<Vec<OperatorSession>, Problem> {
         caller.require(Area::Administration, Scope::Admin)?;
-        let exists = queries::find_operator(&mut *self.pool.acquire().await?, caller.company, operator).await?.is_some();
+        let exists = queries::find_operator(&mut self.pool.acquire().await?, caller.company, operator).await?.is_some();
         if exists { Ok(self.list_sessions(operator).await?) } else { Err(ProblemCode::RecordNotFound.into()) }
     }
 
@@ -71,7 +70,7 @@ impl Operators {
 
     /// Deletes sessions and links that have ended. A periodic task calls it about once a minute.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
-        let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
+        let (now, mut conn) = (self.clock.now(), self.pool.acquire_patient().await?);
         queries::delete_ended(&mut conn, now - self.settings.idle_timeout, now - self.settings.session_lifetime, now).await
     }
 }

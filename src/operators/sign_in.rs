@@ -3,11 +3,11 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use secrecy::SecretString;
-use sqlx::{Connection, PgConnection};
 
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::{Caller, Who};
 use crate::contact::EmailAddress;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::OperatorSessionId;
 use crate::kernel::password_hashing::{Comparison, HashingBusy};
 use crate::kernel::rate_limit::RateLimitStatus;
@@ -130,7 +130,7 @@ impl Operators {
     /// Goes on after the first factor was proven.
     pub(super) async fn go_on(
         &self,
-        conn: &mut PgConnection,
+        conn: &mut Connection,
         operator: &Operator,
         method: Method,
         browser: &Browser,
@@ -146,7 +146,7 @@ impl Operators {
     /// Starts a session. It is a new one whatever the browser had before, and ends that.
     pub(super) async fn start_session(
         &self,
-        conn: &mut PgConnection,
+        conn: &mut Connection,
         operator: &Operator,
         method: Method,
         browser: &Browser,

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use sqlx::PgPool;
 use url::Url;
 
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::database::Pool;
 use crate::kernel::password_hashing::PasswordHashing;
 use crate::kernel::settings;
 use crate::operators::role::Role;
@@ -59,7 +59,7 @@ impl TotpPolicy {
 #[derive(Clone, Debug)]
 pub struct Parts {
     /// The database.
-    pub pool: PgPool,
+    pub pool: Pool,
     /// The time.
     pub clock: Clock,
     /// Seals secrets and proves browsers.
@@ -80,7 +80,7 @@ pub struct Parts {
 #[derive(Clone, Debug)]
 pub struct Operators {
     /// The database.
-    pub pool: PgPool,
+    pub pool: Pool,
     /// The time.
     pub clock: Clock,
     pub(super) key: ApplicationKey,

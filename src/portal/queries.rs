@@ -1,9 +1,9 @@
 //! The SQL of sessions.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
 use crate::callers::Owner;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, PortalLinkId};
 use crate::portal::{Accent, ColorScheme};
 
@@ -25,7 +25,7 @@ pub(super) struct Session {
 
 /// Begins a session with the link that has this digest, if it can be opened. That it was opened does not count as a change of the link.
 pub(super) async fn open(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     digest: &[u8; 32],
     token_digest: &[u8; 32],
     now: DateTime<Utc>,
@@ -51,7 +51,7 @@ pub(super) async fn open(
 }
 
 /// The session, unless its link was revoked.
-pub(super) async fn find_session(conn: &mut PgConnection, token_digest: &[u8; 32]) -> Result<Option<Session>, sqlx::Error> {
+pub(super) async fn find_session(conn: &mut Connection, token_digest: &[u8; 32]) -> Result<Option<Session>, sqlx::Error> {
     sqlx::query_as!(
         Session,
         r#"select link.id as "link: PortalLinkId", link.company_id as "company: CompanyId", link.owner as "owner: Owner", link.name,
@@ -65,14 +65,14 @@ pub(super) async fn find_session(conn: &mut PgConnection, token_digest: &[u8; 32
     .await
 }
 
-pub(super) async fn touch_session(conn: &mut PgConnection, token_digest: &[u8; 32], now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub(super) async fn touch_session(conn: &mut Connection, token_digest: &[u8; 32], now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("update portal_sessions set last_used_at = $2 where token_digest = $1 and last_used_at < $2", token_digest, now)
         .execute(conn)
         .await?;
     Ok(())
 }
 
-pub(super) async fn delete_session(conn: &mut PgConnection, token_digest: &[u8; 32]) -> Result<(), sqlx::Error> {
+pub(super) async fn delete_session(conn: &mut Connection, token_digest: &[u8; 32]) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from portal_sessions where token_digest = $1", token_digest).execute(conn).await?;
     Ok(())
 }
@@ -80,7 +80,7 @@ pub(super) async fn delete_session(conn: &mut PgConnection, token_digest: &[u8; 
 /// Deletes the sessions that were not used since `idle_since` or began before `began`, and the links that could be opened until `links`
 /// at most.
 pub(super) async fn delete_ended(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     idle_since: DateTime<Utc>,
     began: DateTime<Utc>,
     links: DateTime<Utc>,

@@ -48,7 +48,7 @@ impl Portal {
     /// Begins a session with the key of a link. A link can be opened again until it expires: a page that is reloaded opens its frame anew.
     pub async fn open(&self, key: &LinkKey, client: ClientAddress) -> Result<SessionToken, OpenRefusal> {
         let (now, token) = (self.clock.now(), SessionToken::generate());
-        let opening = async { queries::open(&mut *self.pool.acquire().await?, &key.digest(), &token.digest(), now).await };
+        let opening = async { queries::open(&mut self.pool.acquire().await?, &key.digest(), &token.digest(), now).await };
         let (opened, _) = self.unknown_keys.look_up(client.network(), opening).await.map_err(OpenRefusal::TooMany)?;
         opened?.map(|_: PortalLinkId| token).ok_or(OpenRefusal::Ended)
     }
@@ -77,13 +77,13 @@ impl Portal {
 
     /// Ends the session of this token, if there is one.
     pub async fn end_session(&self, token: &SessionToken) -> Result<(), sqlx::Error> {
-        queries::delete_session(&mut *self.pool.acquire().await?, &token.digest()).await
+        queries::delete_session(&mut self.pool.acquire().await?, &token.digest()).await
     }
 
     /// Deletes sessions that have ended, and links that ended long ago. A periodic task calls it about once a minute.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         self.unknown_keys.sweep();
-        let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
+        let (now, mut conn) = (self.clock.now(), self.pool.acquire_patient().await?);
         let (idle_since, began) = (now - self.settings.idle_timeout, now - self.settings.session_lifetime);
         queries::delete_ended(&mut conn, idle_since, began, (now - KEPT).min(began)).await
     }

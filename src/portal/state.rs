@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ipnet::IpNet;
-use sqlx::PgPool;
 
 use crate::kernel::clock::Clock;
+use crate::kernel::database::Pool;
 use crate::kernel::rate_limit::FailureLimiter;
 use crate::kernel::settings;
 use crate::kernel::web_origin::WebOrigin;
@@ -37,7 +37,7 @@ pub struct Settings {
 /// The portal of one database.
 #[derive(Clone, Debug)]
 pub struct Portal {
-    pub(super) pool: PgPool,
+    pub(super) pool: Pool,
     pub(super) clock: Clock,
     pub(super) settings: Arc<Settings>,
     /// Limits requests with keys of no link, per client network.
@@ -46,7 +46,7 @@ pub struct Portal {
 
 impl Portal {
     /// Builds the state.
-    pub fn new(pool: PgPool, clock: Clock, settings: Settings) -> Self {
+    pub fn new(pool: Pool, clock: Clock, settings: Settings) -> Self {
         Self { pool, clock, settings: Arc::new(settings), unknown_keys: FailureLimiter::new(UNKNOWN_KEYS_PER_MINUTE) }
     }
 
@@ -62,7 +62,7 @@ impl Portal {
 }
 
 impl ResourceState for Portal {
-    fn pool(&self) -> &PgPool {
+    fn pool(&self) -> &Pool {
         &self.pool
     }
 

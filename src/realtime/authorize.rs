@@ -6,9 +6,9 @@ use axum::http::StatusCode;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 use serde_json::json;
-use sqlx::PgConnection;
 
 use crate::fleet::orders::{self, Carrier};
+use crate::kernel::database::Connection;
 use crate::kernel::openapi::{OperationDoc, object};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::realtime::channel::Channel;
@@ -74,7 +74,7 @@ pub(super) async fn authorize(State(realtime): State<Realtime>, question: Questi
     let now = realtime.clock.now();
     let decision = match Holder::of(&question.token, realtime.key()?, &realtime.settings, now) {
         Ok(holder) => {
-            let judged = judge(&mut *realtime.pool.acquire().await?, &holder, &question.channel, now).await?;
+            let judged = judge(&mut realtime.pool.acquire().await?, &holder, &question.channel, now).await?;
             Decision::new(judged, &holder, &realtime.settings, now)
         }
         Err(TokenRefusal::Invalid) => Decision::refused(Reason::TokenInvalid),
@@ -84,7 +84,7 @@ pub(super) async fn authorize(State(realtime): State<Realtime>, question: Questi
 }
 
 /// Returns the reason of the permission as `Ok` or the reason of the refusal as `Err`.
-async fn judge(conn: &mut PgConnection, holder: &Holder, channel: &str, now: DateTime<Utc>) -> Result<Result<Reason, Reason>, sqlx::Error> {
+async fn judge(conn: &mut Connection, holder: &Holder, channel: &str, now: DateTime<Utc>) -> Result<Result<Reason, Reason>, sqlx::Error> {
     let Ok(channel) = channel.parse() else { return Ok(Err(Reason::ChannelUnknown)) };
     let Holder { customer, company, sign_in, .. } = *holder;
     if !storefront::is_signed_in(conn, customer, sign_in, now).await? {

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use secrecy::SecretString;
-use sqlx::PgPool;
 
 use crate::kernel::clock::Clock;
+use crate::kernel::database::Pool;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::settings;
 use crate::realtime::key::SocketKey;
@@ -31,7 +31,7 @@ pub struct Settings {
 /// The state of the routes.
 #[derive(Clone, Debug)]
 pub struct Realtime {
-    pub(super) pool: PgPool,
+    pub(super) pool: Pool,
     pub(super) clock: Clock,
     key: Option<SocketKey>,
     pub(super) settings: Settings,
@@ -39,7 +39,7 @@ pub struct Realtime {
 
 impl Realtime {
     /// Builds the state. Without a key there are no tokens.
-    pub fn new(pool: PgPool, clock: Clock, key: Option<SocketKey>, settings: Settings) -> Self {
+    pub fn new(pool: Pool, clock: Clock, key: Option<SocketKey>, settings: Settings) -> Self {
         Self { pool, clock, key, settings }
     }
 

@@ -21,7 +21,7 @@ pub struct Page<R: Resource> {
 
 /// The company that owns the record, for the command line: the id of a record is all that its commands are told.
 pub async fn company_of<R: Resource>(state: &R::State, id: R::Id) -> Result<Option<CompanyId>, sqlx::Error> {
-    queries::company_of::<R>(&mut *state.pool().acquire().await?, id).await
+    queries::company_of::<R>(&mut state.pool().acquire().await?, id).await
 }
 
 /// One page of the records that match `parameters`.

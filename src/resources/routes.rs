@@ -95,13 +95,15 @@ async fn delete<R: Editable>(WriteRequest { state, caller, id }: WriteRequest<R>
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::kernel::clock::Clock;
+    use crate::kernel::database::{Limits, Pool};
     use crate::kernel::lifecycle::Lifecycle;
     use crate::resources::kind::example::{Shelf, Storage};
     use axum::body::Body;
     use axum::http::Request;
-    use sqlx::PgPool;
     use tower::ServiceExt;
 
     #[derive(Clone, FromRef)]
@@ -111,7 +113,8 @@ mod tests {
     }
 
     async fn status(router: Router<AppState>, method: &str, path: &str) -> u16 {
-        let pool = PgPool::connect_lazy("postgres://nobody@localhost/nothing").unwrap();
+        let limits = Limits { connections: 1, acquire_timeout: Duration::from_secs(1), statement_timeout: Duration::from_secs(1) };
+        let pool = Pool::new("postgres://nobody@localhost/nothing".parse().unwrap(), limits);
         let storage = Storage { pool: pool.clone(), clock: Clock::System };
         let state = AppState { storage, companies: Companies::new(pool, Clock::System, Lifecycle::default()) };
         let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();

@@ -60,7 +60,6 @@ mod stores;
 mod tokens;
 
 use chrono::TimeDelta;
-use sqlx::Connection;
 
 use crate::kernel::rate_limit;
 
@@ -85,7 +84,7 @@ impl Storefront {
         self.throttle.sweep();
         self.unknown_keys.sweep();
         let now = self.clock.now();
-        let mut conn = self.pool.acquire().await?;
+        let mut conn = self.pool.acquire_patient().await?;
         rate_limit::sweep(&mut conn, now).await?;
         social::sweep_tokens(&mut conn, now).await?;
         // An expired code and a tally of wrong codes have no effect any more a day later.

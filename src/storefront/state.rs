@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use ipnet::IpNet;
-use sqlx::PgPool;
 
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
-use crate::kernel::database::separate_pool;
+use crate::kernel::database::{Pool, separate_pool};
 use crate::kernel::ids::KeyId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
@@ -67,9 +66,9 @@ pub struct Storefront(Arc<Shared>);
 /// The state that all clones of a [`Storefront`] share.
 #[derive(Debug)]
 pub struct Shared {
-    pub(super) pool: PgPool,
+    pub(super) pool: Pool,
     /// For signing in with a password: as many connections as passwords are hashed at once.
-    pub(super) password_pool: PgPool,
+    pub(super) password_pool: Pool,
     pub(super) clock: Clock,
     pub(super) application_key: ApplicationKey,
     pub(super) lifecycle: Lifecycle,
@@ -91,7 +90,7 @@ pub struct Shared {
 #[derive(Debug)]
 pub struct Parts {
     /// The connection pool.
-    pub pool: PgPool,
+    pub pool: Pool,
     /// The clock.
     pub clock: Clock,
     /// The key that code digests are made with and that gateway keys are sealed with.

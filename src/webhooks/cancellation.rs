@@ -12,9 +12,9 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
 use crate::callers::Caller;
+use crate::kernel::database::Connection;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{DeliveryId, SubscriptionId};
 use crate::kernel::lifecycle::Lifecycle;
@@ -31,7 +31,7 @@ const BATCH: usize = 1000;
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Cancels all open deliveries of a subscription.
-pub async fn cancel_all(conn: &mut PgConnection, subscription: SubscriptionId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn cancel_all(conn: &mut Connection, subscription: SubscriptionId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     endpoints::lock(conn, subscription).await?;
     let cancellation = cancel::cancel_waiting(conn, subscription).await?;
     if close_batch(conn, cancellation, now).await? < BATCH {
@@ -41,7 +41,7 @@ pub async fn cancel_all(conn: &mut PgConnection, subscription: SubscriptionId, n
 }
 
 /// Closes the next batch and returns its size.
-async fn close_batch(conn: &mut PgConnection, cancellation: Cancellation, now: DateTime<Utc>) -> Result<usize, sqlx::Error> {
+async fn close_batch(conn: &mut Connection, cancellation: Cancellation, now: DateTime<Utc>) -> Result<usize, sqlx::Error> {
     let batch = cancel::lock_batch(conn, cancellation, BATCH).await?;
     cancel::close(conn, &batch, now).await?;
     Ok(batch.len())
@@ -66,7 +66,7 @@ impl Webhooks {
     /// Cancels the deliveries that paused webhooks have held since before `made_before`. A pause that was forgotten ends no delivery
     /// otherwise, and would keep everything for good.
     pub(super) async fn cancel_held(&self, made_before: DateTime<Utc>) -> Result<(), sqlx::Error> {
-        let paused = cancel::list_paused(&mut *self.worker_pool.acquire().await?).await?;
+        let paused = cancel::list_paused(&mut self.worker_pool.acquire().await?).await?;
         for subscription in paused {
             loop {
                 let mut transaction = self.worker_pool.begin().await?;
@@ -85,7 +85,7 @@ impl Webhooks {
     /// Closes the next batch of cancelled deliveries of each endpoint in turn, so no endpoint waits for the backlog of another.
     /// Returns whether there were any.
     pub async fn close_cancelled(&self) -> Result<bool, sqlx::Error> {
-        let cancellations = cancel::find_cancelled(&mut *self.worker_pool.acquire().await?).await?;
+        let cancellations = cancel::find_cancelled(&mut self.worker_pool.acquire().await?).await?;
         let mut any = false;
         for cancellation in cancellations {
             match self.close_next(cancellation).await {
@@ -106,7 +106,7 @@ impl Webhooks {
         if closed < BATCH {
             // In a transaction of its own: a transaction that holds the lock of the endpoint may wait for one of the deliveries
             // locked here.
-            cancel::finish(&mut *self.worker_pool.acquire().await?, cancellation).await?;
+            cancel::finish(&mut self.worker_pool.acquire().await?, cancellation).await?;
         }
         Ok(closed)
     }

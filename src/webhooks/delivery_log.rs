@@ -1,10 +1,10 @@
 //! The delivery log as a read-only resource: each delivery with its attempts and their responses.
 
 use serde_json::{Map, Value, json};
-use sqlx::PgConnection;
 
 use crate::callers::Area;
 use crate::kernel::clock::timestamp;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId};
 use crate::members;
 use crate::resources::{Instant, Owned, Record, Reference, Resource};
@@ -60,7 +60,7 @@ impl Resource for Delivery {
     const SEARCH_WITHIN: Option<&'static str> = Some("subscription_id");
     const OWNED: Option<Owned> = Some(OWNED_BY_WEBHOOK);
 
-    async fn details(_: &Webhooks, conn: &mut PgConnection, record: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
+    async fn details(_: &Webhooks, conn: &mut Connection, record: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let body = attempts::find_body(conn, record.fields.event_id).await?;
         let attempts = attempts::list_attempts(conn, record.id).await?;
         Ok(members! {

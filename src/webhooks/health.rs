@@ -5,15 +5,15 @@
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
-use sqlx::PgConnection;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, SubscriptionId};
 use crate::members;
 use crate::webhooks::figures::{self, Period};
 
 /// The field `health` of a webhook.
 pub async fn member(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     company: CompanyId,
     subscription: SubscriptionId,
     now: DateTime<Utc>,

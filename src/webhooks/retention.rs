@@ -31,7 +31,7 @@ impl Webhooks {
     pub async fn maintain_partitions(&self) -> Result<(), sqlx::Error> {
         self.create_partitions().await?;
         let now = self.clock.now();
-        let mut conn = self.worker_pool.acquire().await?;
+        let mut conn = self.worker_pool.acquire_patient().await?;
         let before = |retention| now - TimeDelta::from_std(retention).unwrap_or(TimeDelta::days(36_500));
         let (kept_since, failed_since) = (before(self.settings.retention), before(self.settings.failed_retention));
         self.cancel_held(failed_since).await?;
@@ -43,7 +43,8 @@ impl Webhooks {
     }
 }
 
-/// Runs housekeeping at start-up and every hour.
+/// Runs housekeeping at start-up and every hour. On shutdown the step that runs is given up, and is done again the next time.
 pub async fn maintain_partitions(webhooks: Webhooks, lifecycle: Lifecycle) {
-    lifecycle.every(HOUSEKEEPING_INTERVAL, "housekeeping of the delivery log failed", || webhooks.maintain_partitions()).await;
+    let step = async || Box::pin(lifecycle.stopping().run_until_cancelled(webhooks.maintain_partitions())).await.unwrap_or(Ok(()));
+    lifecycle.every(HOUSEKEEPING_INTERVAL, "housekeeping of the delivery log failed", step).await;
 }

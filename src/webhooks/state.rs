@@ -2,33 +2,30 @@
 
 use std::sync::Arc;
 
-use sqlx::PgPool;
-
 use crate::events::{Catalogue, CommitNotifier};
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
-use crate::kernel::database;
-use crate::kernel::dedicated_connection::DedicatedConnection;
+use crate::kernel::database::{self, Pool};
 use crate::providers::mail::Mail;
 use crate::resources::ResourceState;
 use crate::webhooks::delivering::Delivering;
 use crate::webhooks::endpoint::EndpointCache;
 use crate::webhooks::settings::Settings;
 
-/// Connections of the worker besides the dedicated one: for housekeeping, vacuuming, replays, cancelling, failing endpoints, mails to
-/// operators, and LISTEN.
-const WORKER_CONNECTIONS: u32 = 7;
+/// Connections of the worker besides those that move deliveries and listen: for housekeeping, vacuuming, replays, cancelling, failing
+/// endpoints, and mails to operators.
+const WORKER_CONNECTIONS: u32 = 6;
 
 /// The hub: the state of its routes and its worker.
 #[derive(Clone, Debug)]
 pub struct Webhooks {
-    pool: PgPool,
+    pool: Pool,
     /// The worker's own connection pool, so that the worker and requests do not starve each other of connections.
-    pub(super) worker_pool: PgPool,
-    /// The dedicated connection for fan-out, claiming and recording. All three lock the same `endpoints` rows, so a second
+    pub(super) worker_pool: Pool,
+    /// One connection for fan-out, claiming and recording. All three lock the same `endpoints` rows, so a second
     /// connection would only wait for the first. On one connection, the server has the three statements prepared and their plans
     /// cached.
-    pub(super) delivery_connection: DedicatedConnection,
+    pub(super) delivery_pool: Pool,
     pub(super) clock: Clock,
     pub(super) key: ApplicationKey,
     pub(super) endpoint_cache: EndpointCache,
@@ -42,7 +39,7 @@ pub struct Webhooks {
 /// The parts that the hub is built from.
 pub struct Parts {
     /// The connections of requests. The worker has a pool of its own for the same database.
-    pub pool: PgPool,
+    pub pool: Pool,
     /// The clock.
     pub clock: Clock,
     /// The key that secrets are encrypted with.
@@ -60,7 +57,7 @@ pub struct Parts {
 }
 
 impl ResourceState for Webhooks {
-    fn pool(&self) -> &PgPool {
+    fn pool(&self) -> &Pool {
         &self.pool
     }
 
@@ -74,11 +71,11 @@ impl Webhooks {
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, key, settings, delivering, catalogue, notifier, mail } = parts;
         let worker_pool = database::background_pool(&pool, WORKER_CONNECTIONS);
-        let delivery_connection = DedicatedConnection::of(database::background_pool(&pool, 1));
+        let delivery_pool = database::delivery_pool(&pool);
         Self {
             pool,
             worker_pool,
-            delivery_connection,
+            delivery_pool,
             clock,
             key,
             endpoint_cache: EndpointCache::new(),

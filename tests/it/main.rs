@@ -8,6 +8,7 @@ mod architecture;
 mod console;
 mod declared;
 mod developers;
+mod drills;
 mod fleet;
 mod gateways;
 mod platform;

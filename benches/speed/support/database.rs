@@ -1,6 +1,9 @@
 //! The service's database, for preparing data and reading results.
 
-use sqlx::{AssertSqlSafe, Connection, Decode, Executor, PgConnection, Postgres, Type};
+use std::time::Duration;
+
+use portico::kernel::database::{Connection, Limits, Pool};
+use sqlx::{AssertSqlSafe, Decode, Executor, Postgres, Type};
 use tokio::runtime::Runtime;
 
 use super::service::Service;
@@ -8,13 +11,17 @@ use super::service::Service;
 /// A blocking connection.
 pub struct Database {
     runtime: Runtime,
-    connection: PgConnection,
+    connection: Connection,
 }
 
 impl Database {
     pub fn of(service: &Service) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let connection = runtime.block_on(PgConnection::connect(&service.database_url())).unwrap();
+        // Millions of rows are inserted by one statement.
+        let hour = Duration::from_secs(60 * 60);
+        let pool =
+            Pool::new(service.database_url().parse().unwrap(), Limits { connections: 1, acquire_timeout: hour, statement_timeout: hour });
+        let connection = runtime.block_on(pool.acquire()).unwrap();
         Self { runtime, connection }
     }
 
@@ -30,7 +37,7 @@ impl Database {
         T: for<'r> Decode<'r, Postgres> + Type<Postgres> + Send + Unpin,
     {
         let Self { runtime, connection } = self;
-        runtime.block_on(sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_all(connection)).unwrap()
+        runtime.block_on(sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_all(&mut *connection)).unwrap()
     }
 
     /// A count or a size.
@@ -39,7 +46,7 @@ impl Database {
     }
 
     /// Runs an operation of the service on the connection.
-    pub fn with<T>(&mut self, work: impl AsyncFnOnce(&mut PgConnection) -> T) -> T {
+    pub fn with<T>(&mut self, work: impl AsyncFnOnce(&mut Connection) -> T) -> T {
         let Self { runtime, connection } = self;
         runtime.block_on(work(connection))
     }

@@ -13,7 +13,6 @@ use portico::kernel::database;
 use portico::providers::mail::Mail;
 use portico::webhooks::{self, Delivering, Resolver, Webhooks};
 use serde_json::{Map, Value, json};
-use sqlx::Connection;
 
 use super::calls::{Caller, request};
 use super::database::Database;

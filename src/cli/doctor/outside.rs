@@ -2,13 +2,12 @@
 
 use std::borrow::Cow;
 
-use sqlx::PgPool;
-
 use crate::bootstrap::application_key;
 use crate::cli::doctor::Finding::{self, Bad, Good, Note};
 use crate::config::{Config, Environment};
 use crate::gateways::{CardGateways, count_card_gateways};
 use crate::kernel::clock::Clock;
+use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::providers::card::Card;
@@ -115,13 +114,13 @@ fn introduced(answer: Result<Verification, NoAnswer>) -> Finding {
 }
 
 /// The card provider, if a company has an account there.
-pub(super) async fn cards(config: &Config, pool: &PgPool) -> Finding {
+pub(super) async fn cards(config: &Config, pool: &Pool) -> Finding {
     let (card, key) = match (Card::new(&config.providers.card), application_key(config)) {
         (Err(error), _) => return Bad(chain(&error)),
         (_, Err(error)) => return Bad(chain(&error)),
         (Ok(card), Ok(key)) => (card, key),
     };
-    let counted = async { count_card_gateways(&mut *pool.acquire().await?, &key).await };
+    let counted = async { count_card_gateways(&mut pool.acquire().await?, &key).await };
     match counted.await {
         Err(error) => Bad(chain(&error)),
         Ok(CardGateways { active: 0, .. }) => Note("no company has a card gateway (portico gateway create)".to_owned()),

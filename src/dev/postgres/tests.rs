@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use sqlx::{Connection, PgConnection};
-
 use super::*;
+
+use sqlx::{Connection, PgConnection};
 
 fn settings(directory: &TemporaryDirectory) -> Settings {
     Settings { data_dir: directory.path().join("data"), durable: true, max_connections: 10 }

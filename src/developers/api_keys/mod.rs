@@ -10,12 +10,12 @@ mod roll;
 use axum::extract::FromRef;
 use axum::http::Method;
 use chrono::{DateTime, Utc};
-use sqlx::PgPool;
 
 use crate::audit_trail::ChangedRecord;
 use crate::callers::{AllowedNetworks, Area, Escalation, Grant, Scope, Scopes};
 use crate::companies::{ApiKey, Companies};
 use crate::kernel::clock::Clock;
+use crate::kernel::database::Pool;
 use crate::kernel::ids::KeyId;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::members;
@@ -54,7 +54,7 @@ crate::fields! {
 
 /// All that the routes of API keys need. A command builds it from a pool and a clock.
 impl ResourceState for Companies {
-    fn pool(&self) -> &PgPool {
+    fn pool(&self) -> &Pool {
         &self.pool
     }
 

@@ -9,13 +9,13 @@ mod body;
 use axum::extract::FromRef;
 use axum::http::Method;
 use serde_json::json;
-use sqlx::PgPool;
 
 use crate::audit_trail::ChangedRecord;
 use crate::callers::{Area, Scope};
 use crate::companies::Companies;
 use crate::contact::EmailAddress;
 use crate::kernel::clock::Clock;
+use crate::kernel::database::Pool;
 use crate::kernel::ids::OperatorId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::operators::{self, MailLanguage, NO_OWNER_LEFT, Operators, Role};
@@ -60,7 +60,7 @@ impl TextEnum for Role {
 }
 
 impl ResourceState for Operators {
-    fn pool(&self) -> &PgPool {
+    fn pool(&self) -> &Pool {
         &self.pool
     }
 

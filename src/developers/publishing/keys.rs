@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::PgConnection;
 
 use crate::developers::publishing::body::Batch;
 use crate::developers::publishing::{Published, Publishing, queries};
 use crate::events;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::problem::{Problem, ProblemCode};
 
@@ -38,7 +38,7 @@ impl Publishing {
     }
 
     /// Returns `None` if a concurrent request took one of the keys; the transaction must then be rolled back.
-    async fn try_publish(&self, conn: &mut PgConnection, company: CompanyId, batch: &Batch) -> Result<Option<Vec<Published>>, Problem> {
+    async fn try_publish(&self, conn: &mut Connection, company: CompanyId, batch: &Batch) -> Result<Option<Vec<Published>>, Problem> {
         let now = self.developers.clock.now();
         let texts: Vec<_> = batch.keys.iter().flatten().map(|key| key.text.clone()).collect();
         let kept = queries::list_keys(conn, company, &texts, now - LIFETIME).await?;

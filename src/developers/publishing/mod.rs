@@ -22,14 +22,13 @@ use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
 use crate::callers::{Area, Caller, Scope};
 use crate::developers::publishing::body::Batch;
 use crate::developers::state::Developers;
 use crate::events::{self, CommitNotifier, EventName, NewEvent};
 use crate::kernel::clock::{Clock, timestamp};
-use crate::kernel::database;
+use crate::kernel::database::{self, Pool};
 use crate::kernel::group_commit::GroupCommit;
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::json::JsonBody;
@@ -108,7 +107,7 @@ impl Publishing {
             Some(event) => Ok(vec![self.single_publisher.write(Arc::new(event)).await?]),
             None => {
                 let now = self.developers.clock.now();
-                let ids = events::publish_all(&mut *self.developers.pool.acquire().await?, &batch.events, now).await?;
+                let ids = events::publish_all(&mut self.developers.pool.acquire().await?, &batch.events, now).await?;
                 Ok(published(&batch.events, ids, now))
             }
         }
@@ -116,7 +115,7 @@ impl Publishing {
 
     /// Deletes the idempotency keys that are older than 24 hours.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
-        let mut conn = self.developers.pool.acquire().await?;
+        let mut conn = self.developers.pool.acquire_patient().await?;
         queries::delete_keys_until(&mut conn, self.developers.clock.now() - keys::LIFETIME).await
     }
 }
@@ -124,14 +123,13 @@ impl Publishing {
 /// The group commit of single events about no record, over all companies.
 type SinglePublisher = GroupCommit<Arc<NewEvent>, Published>;
 
-fn single_publisher(pool: &PgPool, clock: &Clock, notifier: CommitNotifier, lifecycle: &Lifecycle) -> SinglePublisher {
-    let (connection, clock) = (database::dedicated_connection(pool), clock.clone());
+fn single_publisher(pool: &Pool, clock: &Clock, notifier: CommitNotifier, lifecycle: &Lifecycle) -> SinglePublisher {
+    let (pool, clock) = (database::group_pool(pool, 1), clock.clone());
     GroupCommit::new(lifecycle.clone(), MAX_SINGLES_PER_BATCH, move |events| {
-        let (connection, notifier, now) = (connection.clone(), notifier.clone(), clock.now());
+        let (pool, notifier, now) = (pool.clone(), notifier.clone(), clock.now());
         async move {
-            let mut conn = connection.acquire().await?;
+            let mut conn = pool.acquire().await?;
             let ids = events::publish_without_notify(&mut conn, &events, now).await?;
-            conn.release();
             notifier.committed();
             Ok(published(&events, ids, now))
         }

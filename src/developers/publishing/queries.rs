@@ -1,16 +1,16 @@
 //! The SQL of idempotency keys.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::developers::publishing::body::Key;
 use crate::developers::publishing::keys::PublishedKey;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, EventId};
 
 /// The stored keys among `keys` that are still valid, that is, were created after `cutoff`.
 pub(super) async fn list_keys(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     company: CompanyId,
     keys: &[String],
     cutoff: DateTime<Utc>,
@@ -49,7 +49,7 @@ impl NewKeys {
 /// Inserts keys that are unused or expired (created until `cutoff`), and returns how many were inserted. Waits for concurrent
 /// inserts of the same keys. The keys are inserted in sorted order, to prevent deadlocks.
 pub(super) async fn insert_keys(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     company: CompanyId,
     keys: &NewKeys,
     now: DateTime<Utc>,
@@ -75,7 +75,7 @@ pub(super) async fn insert_keys(
     Ok(taken.len())
 }
 
-pub(super) async fn delete_keys_until(conn: &mut PgConnection, cutoff: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub(super) async fn delete_keys_until(conn: &mut Connection, cutoff: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from publishing_keys where created_at <= $1", cutoff).execute(conn).await?;
     Ok(())
 }

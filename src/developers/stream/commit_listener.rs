@@ -6,14 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use sqlx::PgPool;
-use sqlx::postgres::PgListener;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use crate::developers::stream::queries;
 use crate::events;
 use crate::kernel::clock::Clock;
+use crate::kernel::database::{Notifications, Pool};
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::CompanyId;
 use crate::kernel::lifecycle::Lifecycle;
@@ -38,7 +37,7 @@ impl CommitListener {
     pub(super) fn subscribe(
         self: &Arc<Self>,
         company: CompanyId,
-        pool: &PgPool,
+        pool: &Pool,
         clock: &Clock,
         lifecycle: &Lifecycle,
     ) -> watch::Receiver<()> {
@@ -57,7 +56,7 @@ impl CommitListener {
         commits
     }
 
-    async fn watch(&self, pool: &PgPool, clock: &Clock, mut commits: watch::Receiver<()>) {
+    async fn watch(&self, pool: &Pool, clock: &Clock, mut commits: watch::Receiver<()>) {
         let (mut polled_until, mut recently_active) = (0, false);
         loop {
             let found = match self.poll(pool, clock, &mut polled_until).await {
@@ -79,12 +78,12 @@ impl CommitListener {
     }
 
     /// Wakes the streams of companies with events of transactions that were open at the last poll. Returns whether there were any.
-    async fn poll(&self, pool: &PgPool, clock: &Clock, polled_until: &mut i64) -> Result<bool, sqlx::Error> {
+    async fn poll(&self, pool: &Pool, clock: &Clock, polled_until: &mut i64) -> Result<bool, sqlx::Error> {
         let companies = self.companies();
         if companies.is_empty() {
             return Ok(false);
         }
-        let news = queries::find_companies_with_news(&mut *pool.acquire().await?, &companies, *polled_until, clock.now()).await?;
+        let news = queries::find_companies_with_news(&mut pool.acquire().await?, &companies, *polled_until, clock.now()).await?;
         *polled_until = news.polled_until;
         self.wake(&companies, &news.companies);
         Ok(!news.companies.is_empty())
@@ -113,13 +112,12 @@ impl CommitListener {
 }
 
 /// Forwards PostgreSQL notifications to `commits`.
-async fn forward_notifications(pool: &PgPool, commits: &watch::Sender<()>) {
+async fn forward_notifications(pool: &Pool, commits: &watch::Sender<()>) {
     let notified = async || -> Result<(), sqlx::Error> {
-        let mut listener = PgListener::connect_with(pool).await?;
-        listener.listen(events::PUBLISHED).await?;
+        let mut notifications = Notifications::listen(pool, [events::PUBLISHED]).await?;
         loop {
             commits.send_replace(());
-            listener.try_recv().await?;
+            notifications.next().await?;
         }
     };
     loop {

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use axum::response::sse::Event;
 use futures::Stream;
-use sqlx::PgPool;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -15,6 +14,7 @@ use crate::developers::stream::Streams;
 use crate::developers::stream::limit::StreamSlot;
 use crate::developers::stream::position::Position;
 use crate::developers::stream::queries::{self, Seen};
+use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::problem::Problem;
@@ -34,7 +34,7 @@ pub(super) struct Beginning {
 
 /// An open stream.
 pub(super) struct Feed {
-    pool: PgPool,
+    pool: Pool,
     company: CompanyId,
     wanted: EventFilter,
     position: Position,

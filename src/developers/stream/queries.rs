@@ -1,9 +1,9 @@
 //! The SQL of streams: events in the order of their transactions, up to the oldest open transaction.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::PgConnection;
 
 use crate::developers::stream::position::Position;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::webhooks::EventFilter;
 
@@ -37,7 +37,7 @@ pub(super) struct CommitNotifier {
 
 /// Finds those of `companies` that have events of transactions which had not ended at the last poll.
 pub(super) async fn find_companies_with_news(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     companies: &[CompanyId],
     polled_until: i64,
     now: DateTime<Utc>,
@@ -62,7 +62,7 @@ pub(super) async fn find_companies_with_news(
 }
 
 /// The last event that a stream could have sent.
-pub(super) async fn find_last_event(conn: &mut PgConnection, company: CompanyId) -> Result<Option<EventId>, sqlx::Error> {
+pub(super) async fn find_last_event(conn: &mut Connection, company: CompanyId) -> Result<Option<EventId>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select id as "id!: EventId" from event_stream
          where company_id = $1 and transaction_id < pg_snapshot_xmin(pg_current_snapshot())
@@ -75,7 +75,7 @@ pub(super) async fn find_last_event(conn: &mut PgConnection, company: CompanyId)
 
 /// The position after an event. An event with a future transaction id was restored from another server, whose transaction ids are
 /// meaningless here.
-pub(super) async fn find_position(conn: &mut PgConnection, company: CompanyId, event: EventId) -> Result<Option<Position>, sqlx::Error> {
+pub(super) async fn find_position(conn: &mut Connection, company: CompanyId, event: EventId) -> Result<Option<Position>, sqlx::Error> {
     sqlx::query_as!(
         Position,
         r#"select transaction_id::text::bigint as "transaction!", place as "place!" from event_stream
@@ -89,7 +89,7 @@ pub(super) async fn find_position(conn: &mut PgConnection, company: CompanyId, e
 
 /// The next events after `position`.
 pub(super) async fn list_page(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     company: CompanyId,
     wanted: &EventFilter,
     position: Position,

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::fleet::drivers::Contact;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::DriverId;
 
 /// Includes deleted drivers, because a delivered order still shows its driver.
-pub async fn list_contacts(conn: &mut PgConnection, ids: &[DriverId]) -> Result<HashMap<DriverId, Contact>, sqlx::Error> {
+pub async fn list_contacts(conn: &mut Connection, ids: &[DriverId]) -> Result<HashMap<DriverId, Contact>, sqlx::Error> {
     if ids.is_empty() {
         return Ok(HashMap::new());
     }

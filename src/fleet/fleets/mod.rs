@@ -5,11 +5,10 @@
 
 mod queries;
 
-use sqlx::PgConnection;
-
 use crate::callers::Area;
 use crate::companies;
 use crate::fleet::Fleet;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::FleetId;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::members;
@@ -73,7 +72,7 @@ impl Resource for FleetRecord {
     const PLURAL: &'static str = "fleets";
     const AREA: Area = Area::Business;
 
-    async fn present(conn: &mut PgConnection, fleets: &[Record<Self>]) -> Presented {
+    async fn present(conn: &mut Connection, fleets: &[Record<Self>]) -> Presented {
         let ids: Vec<_> = fleets.iter().map(|fleet| fleet.id.uuid()).collect();
         let mut counts = queries::count_members(conn, &ids).await?;
         let shown = fleets.iter().map(|fleet| {

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use sqlx::PgConnection;
 use uuid::Uuid;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::FleetId;
 
 /// The number of drivers and vehicles of a fleet.
@@ -14,7 +14,7 @@ pub(super) struct MemberCount {
     pub(super) vehicles: i64,
 }
 
-pub(super) async fn count_members(conn: &mut PgConnection, fleets: &[Uuid]) -> Result<HashMap<FleetId, MemberCount>, sqlx::Error> {
+pub(super) async fn count_members(conn: &mut Connection, fleets: &[Uuid]) -> Result<HashMap<FleetId, MemberCount>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"select fleet as "fleet!",
              (select count(*) from fleet_members where fleet_id = fleet and kind = 'driver') as "drivers!",
@@ -28,7 +28,7 @@ pub(super) async fn count_members(conn: &mut PgConnection, fleets: &[Uuid]) -> R
 }
 
 /// Whether `above` is `fleet` itself or one of its ancestors.
-pub(super) async fn leads_up_to(conn: &mut PgConnection, fleet: FleetId, above: FleetId) -> Result<bool, sqlx::Error> {
+pub(super) async fn leads_up_to(conn: &mut Connection, fleet: FleetId, above: FleetId) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(
         r#"with recursive way_up (id) as (
              values ($1::uuid)

@@ -1,11 +1,10 @@
 //! The records that a customer may subscribe to on the socket: their own orders, and the drivers and vehicles of their open orders.
 
-use sqlx::PgConnection;
-
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, CustomerId, DriverId, OrderId, VehicleId};
 
 /// Whether the customer placed this order, whatever its status.
-pub async fn is_order_of(conn: &mut PgConnection, company: CompanyId, customer: CustomerId, order: OrderId) -> Result<bool, sqlx::Error> {
+pub async fn is_order_of(conn: &mut Connection, company: CompanyId, customer: CustomerId, order: OrderId) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select exists (
              select from orders where id = $1 and company_id = $2 and customer_id = $3 and deleted_at is null
@@ -28,12 +27,7 @@ pub enum Carrier {
 }
 
 /// Whether the driver or vehicle carries an open order of the customer.
-pub async fn is_served_by(
-    conn: &mut PgConnection,
-    company: CompanyId,
-    customer: CustomerId,
-    carrier: Carrier,
-) -> Result<bool, sqlx::Error> {
+pub async fn is_served_by(conn: &mut Connection, company: CompanyId, customer: CustomerId, carrier: Carrier) -> Result<bool, sqlx::Error> {
     let (driver, vehicle) = match carrier {
         Carrier::Driver(id) => (Some(id.uuid()), None),
         Carrier::Vehicle(id) => (None, Some(id.uuid())),

@@ -13,7 +13,6 @@ pub mod status;
 mod tracking_number;
 
 use serde_json::Value;
-use sqlx::PgConnection;
 
 use crate::callers::Area;
 use crate::fleet::Fleet;
@@ -21,6 +20,7 @@ use crate::fleet::drivers::{self, Contact, Driver};
 use crate::fleet::orders::payload::Payload;
 use crate::fleet::orders::status::Status;
 use crate::fleet::vehicles::Vehicle;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, OrderId};
 use crate::kernel::problem::ProblemCode;
 use crate::resources::{Columns, FieldType, Instant, Line, Link, Meta, Presented, Record, Reference, Resource, Text};
@@ -143,7 +143,7 @@ impl Resource for Order {
     const AREA: Area = Area::Business;
     const REFUSALS: &'static [ProblemCode] = &[ProblemCode::TransitionInvalid];
 
-    async fn present(conn: &mut PgConnection, orders: &[Record<Self>]) -> Presented {
+    async fn present(conn: &mut Connection, orders: &[Record<Self>]) -> Presented {
         let ids: Vec<_> = orders.iter().filter_map(|order| order.fields.driver_id).collect();
         let drivers = drivers::list_contacts(conn, &ids).await?;
         let shown = orders.iter().map(|order| {

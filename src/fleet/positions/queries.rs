@@ -1,14 +1,15 @@
 //! The SQL of locations. Table names are constants of the program, every value is bound.
 
-use sqlx::{PgConnection, QueryBuilder};
+use sqlx::QueryBuilder;
 use uuid::Uuid;
 
 use crate::fleet::location::Location;
 use crate::fleet::positions::Reported;
+use crate::kernel::database::Connection;
 use crate::resources::Record;
 
 /// Writes only the locations and versions of these records. Their rows are locked and all changes have the same `updated_at`.
-pub(super) async fn write_locations<R: Reported>(conn: &mut PgConnection, records: &[&Record<R>]) -> Result<(), sqlx::Error> {
+pub(super) async fn write_locations<R: Reported>(conn: &mut Connection, records: &[&Record<R>]) -> Result<(), sqlx::Error> {
     let Some(first) = records.first() else { return Ok(()) };
     let each = |column: fn(Location) -> Option<f64>| -> Vec<_> { records.iter().map(|record| column(record.fields.location())).collect() };
     let ids: Vec<Uuid> = records.iter().map(|record| record.id.into()).collect();

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
-use sqlx::PgConnection;
 use sqlx::types::Json;
 
 use crate::gateways::accounts::signing_secret;
@@ -12,6 +11,7 @@ use crate::gateways::drivers;
 use crate::gateways::open_gateways::OpenGateway;
 use crate::gateways::state::Gateways;
 use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, GatewayId};
 use crate::kernel::problem::{Problem, ProblemCode};
 
@@ -31,7 +31,7 @@ impl Gateways {
 
     async fn look_up(&self, id: GatewayId, now: DateTime<Utc>) -> Result<Option<Arc<OpenGateway>>, Problem> {
         let generation = self.cache.by_id.generation();
-        let found = find_active(&mut *self.pool.acquire().await?, &self.key, id).await?.map(Arc::new);
+        let found = find_active(&mut self.pool.acquire().await?, &self.key, id).await?.map(Arc::new);
         if let Some(found) = &found {
             self.cache.by_id.insert_if_current(generation, id, found, now);
         }
@@ -49,7 +49,7 @@ impl Gateways {
 
     async fn look_up_all(&self, company: CompanyId, now: DateTime<Utc>) -> Result<Arc<Vec<Arc<OpenGateway>>>, Problem> {
         let generation = self.cache.of_company.generation();
-        let found = find_all_active(&mut *self.pool.acquire().await?, &self.key, company).await?;
+        let found = find_all_active(&mut self.pool.acquire().await?, &self.key, company).await?;
         let found = Arc::new(found.into_iter().map(Arc::new).collect());
         self.cache.of_company.insert_if_current(generation, company, &found, now);
         Ok(found)
@@ -77,7 +77,7 @@ impl Row {
     }
 }
 
-async fn find_active(conn: &mut PgConnection, key: &ApplicationKey, id: GatewayId) -> Result<Option<OpenGateway>, Problem> {
+async fn find_active(conn: &mut Connection, key: &ApplicationKey, id: GatewayId) -> Result<Option<OpenGateway>, Problem> {
     let row = sqlx::query_as!(
         Row,
         r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret from gateways
@@ -90,7 +90,7 @@ async fn find_active(conn: &mut PgConnection, key: &ApplicationKey, id: GatewayI
 }
 
 /// All usable active gateways of a company; the reason why another one is unusable is logged.
-async fn find_all_active(conn: &mut PgConnection, key: &ApplicationKey, company: CompanyId) -> Result<Vec<OpenGateway>, Problem> {
+async fn find_all_active(conn: &mut Connection, key: &ApplicationKey, company: CompanyId) -> Result<Vec<OpenGateway>, Problem> {
     let rows = sqlx::query_as!(
         Row,
         r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret from gateways
@@ -104,7 +104,7 @@ async fn find_all_active(conn: &mut PgConnection, key: &ApplicationKey, company:
 }
 
 /// The gateway of a recorded callback, active or not: a callback that was verified on arrival is processed in any case.
-pub async fn find_any(conn: &mut PgConnection, key: &ApplicationKey, id: GatewayId) -> Result<Option<OpenGateway>, Problem> {
+pub async fn find_any(conn: &mut Connection, key: &ApplicationKey, id: GatewayId) -> Result<Option<OpenGateway>, Problem> {
     let row = sqlx::query_as!(
         Row,
         r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret from gateways where id = $1"#,

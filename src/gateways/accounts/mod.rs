@@ -15,7 +15,6 @@ use std::future::{Future, ready};
 use axum::extract::FromRef;
 use axum::http::Method;
 use serde_json::{Map, Value};
-use sqlx::PgConnection;
 use sqlx::types::Json;
 
 use crate::audit_trail::ChangedRecord;
@@ -25,6 +24,7 @@ use crate::gateways::accounts::body::KnownDriver;
 use crate::gateways::credential::{GatewaySigningSecret, SecretKey};
 use crate::gateways::state::Gateways;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
+use crate::kernel::database::Connection;
 use crate::kernel::ids::GatewayId;
 use crate::resources::{Columns, Extension, Line, Presented, PublishesEvents, Record, Resource, Unique};
 
@@ -91,7 +91,7 @@ impl Resource for Gateway {
     const WRITING: Scope = Scope::Admin;
 
     /// The callback path contains the id.
-    fn present(_: &mut PgConnection, gateways: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
+    fn present(_: &mut Connection, gateways: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
         let shown = gateways.iter().map(|gateway| {
             let mut shown = gateway.fields.members();
             shown.insert("callback_path".to_owned(), format!("/webhooks/{}", gateway.id).into());

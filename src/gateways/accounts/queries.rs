@@ -1,7 +1,6 @@
 //! The SQL of the secret keys of gateways.
 
-use sqlx::PgConnection;
-
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, GatewayId};
 
 pub struct CardGatewayRow {
@@ -9,7 +8,7 @@ pub struct CardGatewayRow {
     pub secret_key: Vec<u8>,
 }
 
-pub async fn find_card_gateway(conn: &mut PgConnection, company: CompanyId) -> Result<Option<CardGatewayRow>, sqlx::Error> {
+pub async fn find_card_gateway(conn: &mut Connection, company: CompanyId) -> Result<Option<CardGatewayRow>, sqlx::Error> {
     sqlx::query_as!(
         CardGatewayRow,
         r#"select id, secret_key as "secret_key!" from gateways
@@ -21,7 +20,7 @@ pub async fn find_card_gateway(conn: &mut PgConnection, company: CompanyId) -> R
 }
 
 /// The active card gateways of all companies.
-pub async fn list_card_gateways(conn: &mut PgConnection) -> Result<Vec<CardGatewayRow>, sqlx::Error> {
+pub async fn list_card_gateways(conn: &mut Connection) -> Result<Vec<CardGatewayRow>, sqlx::Error> {
     sqlx::query_as!(
         CardGatewayRow,
         r#"select id, secret_key as "secret_key!" from gateways where driver = 'card' and status = 'active' and deleted_at is null"#,

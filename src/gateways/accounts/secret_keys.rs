@@ -2,11 +2,10 @@
 //!
 //! A company has at most one active gateway with the driver `card`, so that all its saved cards are at one provider account.
 
-use sqlx::PgConnection;
-
 use crate::gateways::accounts::queries;
 use crate::gateways::credential::SecretKey;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, GatewayId};
 
 /// An active gateway with its decrypted secret.
@@ -31,7 +30,7 @@ pub enum GatewayError {
 
 /// The company's active gateway with the driver `card`.
 pub async fn find_card_gateway(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     key: &ApplicationKey,
     company: CompanyId,
 ) -> Result<Option<ActiveGateway>, GatewayError> {
@@ -49,7 +48,7 @@ pub struct CardGateways {
 }
 
 /// Tries to decrypt the secret key of every active card gateway. No gateway is called.
-pub async fn count_card_gateways(conn: &mut PgConnection, key: &ApplicationKey) -> Result<CardGateways, sqlx::Error> {
+pub async fn count_card_gateways(conn: &mut Connection, key: &ApplicationKey) -> Result<CardGateways, sqlx::Error> {
     let rows = queries::list_card_gateways(conn).await?;
     let sealed = rows.iter().filter(|row| SecretKey::open(key, row.id, &row.secret_key).is_err()).count();
     Ok(CardGateways { active: rows.len(), sealed })

@@ -1,12 +1,12 @@
 //! Refused callbacks: kept in part and rate limited, so operators can see them but they cannot fill the disk.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::PgConnection;
 
 use crate::gateways::drivers::SignatureError;
 use crate::gateways::genuine::key_of;
 use crate::gateways::ledger::{self, Status};
 use crate::gateways::state::Gateways;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CallbackId, CompanyId, GatewayId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::{self, Rule};
@@ -104,6 +104,6 @@ impl Gateways {
 }
 
 /// Deletes refused callbacks that have been kept long enough.
-pub async fn sweep(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn sweep(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     ledger::forget_refused(conn, now - REFUSAL_RETENTION).await
 }

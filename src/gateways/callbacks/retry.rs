@@ -6,7 +6,6 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
 use crate::callers::Caller;
 use crate::gateways::accounts;
@@ -18,6 +17,7 @@ use crate::gateways::ledger::{self, Failure, Status, UnprocessedCallback};
 use crate::gateways::open_gateways::OpenGateway;
 use crate::gateways::recording::{Acknowledgement, Recorded};
 use crate::gateways::state::Gateways;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::CallbackId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::lifecycle::Lifecycle;
@@ -101,9 +101,9 @@ impl Gateways {
     /// instead of a running worker.
     pub async fn run_due(&self) -> Result<usize, sqlx::Error> {
         let now = self.clock.now();
-        refusal::sweep(&mut *self.pool.acquire().await?, now).await?;
+        refusal::sweep(&mut self.pool.acquire().await?, now).await?;
         let mut tried = 0;
-        while let Some(pending) = ledger::claim_due(&mut *self.pool.acquire().await?, now).await? {
+        while let Some(pending) = ledger::claim_due(&mut self.pool.acquire().await?, now).await? {
             // Errors have been logged and, as far as possible, recorded.
             let _ = self.try_again(pending, None).await;
             tried += 1;
@@ -116,7 +116,7 @@ impl Gateways {
         let now = self.clock.now();
         if let Err(error) = ledger::retry_on_conflict(|| self.try_in_transaction(&pending, request, now)).await {
             let failure = Failure::of(error)?;
-            ledger::record_failure(&mut *self.pool.acquire().await?, &pending, &failure, now).await?;
+            ledger::record_failure(&mut self.pool.acquire().await?, &pending, &failure, now).await?;
         }
         Ok(())
     }
@@ -145,7 +145,7 @@ impl Gateways {
 /// Processes a recorded callback, whose row is locked, with the current settings of its gateway. If it still cannot be understood, the
 /// reason is recorded and returned.
 async fn reprocess(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     gateway: &Arc<OpenGateway>,
     pending: &UnprocessedCallback,
     request: Option<RequestId>,

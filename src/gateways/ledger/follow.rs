@@ -4,18 +4,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
 use crate::gateways::facts::{Entry, Fact, FactKind, Report};
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, OrderId, PaymentId};
 
 /// The payments that the reports are about, with their new facts, the resulting states, and the events that became due. Several
 /// reports about one payment are applied in order.
-pub async fn what_follows<'a>(
-    conn: &mut PgConnection,
-    reports: &'a [Report<'a>],
-    now: DateTime<Utc>,
-) -> Result<Vec<Entry<'a>>, sqlx::Error> {
+pub async fn what_follows<'a>(conn: &mut Connection, reports: &'a [Report<'a>], now: DateTime<Utc>) -> Result<Vec<Entry<'a>>, sqlx::Error> {
     let mut known = known(conn, reports).await?;
     let mut by_payment = BTreeMap::<_, Vec<_>>::new();
     for report in reports {
@@ -29,7 +25,7 @@ pub async fn what_follows<'a>(
 }
 
 /// All facts recorded before about the payments in the reports.
-async fn known(conn: &mut PgConnection, reports: &[Report<'_>]) -> Result<HashMap<PaymentId, Vec<Fact>>, sqlx::Error> {
+async fn known(conn: &mut Connection, reports: &[Report<'_>]) -> Result<HashMap<PaymentId, Vec<Fact>>, sqlx::Error> {
     let payments: Vec<_> = reports.iter().filter_map(|report| report.payment).collect();
     let mut known = HashMap::<_, Vec<_>>::new();
     if !payments.is_empty() {
@@ -41,7 +37,7 @@ async fn known(conn: &mut PgConnection, reports: &[Report<'_>]) -> Result<HashMa
 }
 
 /// All known facts about the payments.
-async fn list_facts(conn: &mut PgConnection, payments: &[PaymentId]) -> Result<Vec<(PaymentId, Fact)>, sqlx::Error> {
+async fn list_facts(conn: &mut Connection, payments: &[PaymentId]) -> Result<Vec<(PaymentId, Fact)>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"select payment_id as "payment: PaymentId", fact as "fact: FactKind", reference, amount, total, currency,
                   order_id as "order: OrderId", customer_id as "customer: CustomerId", message

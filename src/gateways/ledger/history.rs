@@ -1,9 +1,9 @@
 //! What the ledger shows of a callback and of a payment beside their own fields.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
 use crate::gateways::facts::FactKind;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CallbackId, PaymentId};
 
 /// A fact as the history of its payment shows it.
@@ -20,7 +20,7 @@ pub struct HistoryEntry {
 }
 
 /// Every fact about a payment, oldest first.
-pub async fn list_history(conn: &mut PgConnection, payment: PaymentId) -> Result<Vec<HistoryEntry>, sqlx::Error> {
+pub async fn list_history(conn: &mut Connection, payment: PaymentId) -> Result<Vec<HistoryEntry>, sqlx::Error> {
     sqlx::query_as!(
         HistoryEntry,
         r#"select callback_id as "callback: CallbackId", fact as "fact: FactKind", reference, amount, total, currency, message, recorded_at
@@ -31,12 +31,12 @@ pub async fn list_history(conn: &mut PgConnection, payment: PaymentId) -> Result
     .await
 }
 
-pub async fn find_body(conn: &mut PgConnection, id: CallbackId) -> Result<Vec<u8>, sqlx::Error> {
+pub async fn find_body(conn: &mut Connection, id: CallbackId) -> Result<Vec<u8>, sqlx::Error> {
     sqlx::query_scalar!("select body from callbacks where id = $1", id.uuid()).fetch_one(conn).await
 }
 
 /// The payments that a callback reported on.
-pub async fn list_payments(conn: &mut PgConnection, id: CallbackId) -> Result<Vec<PaymentId>, sqlx::Error> {
+pub async fn list_payments(conn: &mut Connection, id: CallbackId) -> Result<Vec<PaymentId>, sqlx::Error> {
     sqlx::query_scalar!(r#"select distinct payment_id as "payment: PaymentId" from payment_facts where callback_id = $1"#, id.uuid(),)
         .fetch_all(conn)
         .await

@@ -1,10 +1,8 @@
 //! What is known of the callbacks of one moment, in one statement for all of them.
 
-use sqlx::PgConnection;
-
 use crate::gateways::facts::Report;
 use crate::gateways::genuine::GenuineCallback;
-use crate::kernel::database::column;
+use crate::kernel::database::{Connection, column};
 use crate::kernel::ids::{CompanyId, CustomerId, GatewayId, OrderId, PaymentId};
 
 #[derive(Clone, Debug)]
@@ -46,7 +44,7 @@ impl Known {
 ///
 /// There are two statements. If no callback of a group names an order or a customer, as is usual for some gateways, half of the steps are
 /// left out: starting the steps of the plan is most of the cost of a small group (`docs/performance.md`).
-pub async fn look_up(conn: &mut PgConnection, callbacks: &[&GenuineCallback]) -> Result<Vec<Known>, sqlx::Error> {
+pub async fn look_up(conn: &mut Connection, callbacks: &[&GenuineCallback]) -> Result<Vec<Known>, sqlx::Error> {
     let names_somebody =
         |callback: &&GenuineCallback| callback.order().is_some() || callback.customer().is_some() || callback.payer().is_some();
     match callbacks.iter().any(names_somebody) {
@@ -55,7 +53,7 @@ pub async fn look_up(conn: &mut PgConnection, callbacks: &[&GenuineCallback]) ->
     }
 }
 
-async fn look_up_payments(conn: &mut PgConnection, callbacks: &[&GenuineCallback]) -> Result<Vec<Known>, sqlx::Error> {
+async fn look_up_payments(conn: &mut Connection, callbacks: &[&GenuineCallback]) -> Result<Vec<Known>, sqlx::Error> {
     sqlx::query_as!(
         Known,
         r#"select (select id from callbacks
@@ -78,7 +76,7 @@ async fn look_up_payments(conn: &mut PgConnection, callbacks: &[&GenuineCallback
 }
 
 /// `offset 0` makes it certain that an order or customer is found by its id, even with a plan that was made while there were none.
-async fn look_up_with_subjects(conn: &mut PgConnection, callbacks: &[&GenuineCallback]) -> Result<Vec<Known>, sqlx::Error> {
+async fn look_up_with_subjects(conn: &mut Connection, callbacks: &[&GenuineCallback]) -> Result<Vec<Known>, sqlx::Error> {
     sqlx::query_as!(
         Known,
         r#"select (select id from callbacks

@@ -1,12 +1,11 @@
 //! Callbacks that have not been processed: why, when they are tried again, and the statements that change them.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::PgConnection;
 
 use crate::gateways::drivers::NotUnderstood;
 use crate::gateways::ledger::Status;
 use crate::gateways::open_gateways::OpenGateway;
-use crate::kernel::database::is_unavailable;
+use crate::kernel::database::{Connection, is_unavailable};
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CallbackId, GatewayId};
 use crate::kernel::problem::ProblemCode;
@@ -63,7 +62,7 @@ pub struct UnprocessedCallback {
 }
 
 /// Locks the callback of this gateway with this key if its status is `failed`.
-pub async fn lock_failed(conn: &mut PgConnection, gateway: &OpenGateway, key: &str) -> Result<Option<UnprocessedCallback>, sqlx::Error> {
+pub async fn lock_failed(conn: &mut Connection, gateway: &OpenGateway, key: &str) -> Result<Option<UnprocessedCallback>, sqlx::Error> {
     sqlx::query_as!(
         UnprocessedCallback,
         r#"select id, gateway_id as "gateway!: GatewayId", key, body, created_at as came_at from callbacks
@@ -76,7 +75,7 @@ pub async fn lock_failed(conn: &mut PgConnection, gateway: &OpenGateway, key: &s
     .await
 }
 
-pub async fn find_unprocessed(conn: &mut PgConnection, id: CallbackId) -> Result<UnprocessedCallback, sqlx::Error> {
+pub async fn find_unprocessed(conn: &mut Connection, id: CallbackId) -> Result<UnprocessedCallback, sqlx::Error> {
     sqlx::query_as!(
         UnprocessedCallback,
         r#"select id, gateway_id as "gateway!: GatewayId", key, body, created_at as came_at from callbacks where id = $1"#,
@@ -88,7 +87,7 @@ pub async fn find_unprocessed(conn: &mut PgConnection, id: CallbackId) -> Result
 
 /// Claims the callback that has been due longest. Its due time moves on, so no other instance claims it meanwhile, and a callback that
 /// crashes the program is not the first one again.
-pub async fn claim_due(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<Option<UnprocessedCallback>, sqlx::Error> {
+pub async fn claim_due(conn: &mut Connection, now: DateTime<Utc>) -> Result<Option<UnprocessedCallback>, sqlx::Error> {
     sqlx::query_as!(
         UnprocessedCallback,
         r#"update callbacks set due_at = $2
@@ -102,7 +101,7 @@ pub async fn claim_due(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<Op
 }
 
 /// Locks the callback; `false` if it has been processed meanwhile.
-pub async fn lock_unprocessed(conn: &mut PgConnection, id: CallbackId) -> Result<bool, sqlx::Error> {
+pub async fn lock_unprocessed(conn: &mut Connection, id: CallbackId) -> Result<bool, sqlx::Error> {
     let locked =
         sqlx::query_scalar!("select id from callbacks where id = $1 and status in ('failed', 'ignored') for no key update", id.uuid())
             .fetch_optional(conn)
@@ -110,7 +109,7 @@ pub async fn lock_unprocessed(conn: &mut PgConnection, id: CallbackId) -> Result
     Ok(locked.is_some())
 }
 
-pub async fn close(conn: &mut PgConnection, id: CallbackId, status: Status, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn close(conn: &mut Connection, id: CallbackId, status: Status, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update callbacks set status = $2, reason = null, detail = null, due_at = null, attempts = attempts + 1, version = version + 1,
                               updated_at = $3
@@ -125,7 +124,7 @@ pub async fn close(conn: &mut PgConnection, id: CallbackId, status: Status, now:
 }
 
 pub async fn record_failure(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     callback: &UnprocessedCallback,
     failure: &Failure,
     now: DateTime<Utc>,
@@ -145,7 +144,7 @@ pub async fn record_failure(
     Ok(())
 }
 
-pub async fn forget_refused(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn forget_refused(conn: &mut Connection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from callbacks where status = 'refused' and created_at < $1", before).execute(conn).await?;
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! The one statement that writes the ledger: callbacks, the facts in them, the payments they move, and the events that follow.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::events;
@@ -10,7 +9,7 @@ use crate::gateways::genuine::GenuineCallback;
 use crate::gateways::ledger::Status;
 use crate::gateways::ledger::unprocessed::{Failure, next_attempt};
 use crate::gateways::money::Currency;
-use crate::kernel::database::column;
+use crate::kernel::database::{Connection, column};
 use crate::kernel::ids::{CallbackId, CompanyId, CustomerId, GatewayId, OrderId, PaymentId};
 
 #[derive(Debug)]
@@ -70,7 +69,7 @@ impl<'a> NewCallback<'a> {
 /// Inserts callbacks, updates payments to their states, inserts the new facts, and publishes the events that became due. Sends no
 /// notification; the caller signals the events after the commit ([`events::CommitNotifier`]).
 pub async fn write(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     callbacks: &[NewCallback<'_>],
     entries: &[Entry<'_>],
     now: DateTime<Utc>,

@@ -1,8 +1,8 @@
 //! Rate limits over a sliding window, counted in Postgres and therefore shared by all instances.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
+use crate::kernel::database::Connection;
 use crate::kernel::rate_limit::{RateLimitStatus, Rule};
 
 /// Counts one hit on a bucket if the rule allows it, in a single statement, so that concurrent hits cannot pass together. `$select`
@@ -34,14 +34,14 @@ macro_rules! count_hit {
 pub(crate) use count_hit;
 
 /// Counts one hit on `bucket` if the rule allows it.
-pub async fn hit(conn: &mut PgConnection, bucket: &str, rule: Rule, now: DateTime<Utc>) -> Result<RateLimitStatus, sqlx::Error> {
+pub async fn hit(conn: &mut Connection, bucket: &str, rule: Rule, now: DateTime<Utc>) -> Result<RateLimitStatus, sqlx::Error> {
     let counted = count_hit!(r#"select hits as "hits!", oldest as "oldest!", refused as "refused!" from counted"#, bucket, rule, now);
     let counted = counted.fetch_one(conn).await?;
     Ok(RateLimitStatus::of(rule, counted.hits, counted.oldest, counted.refused, now))
 }
 
 /// Removes a hit made at `at`, because the action it was counted for did not happen.
-pub async fn refund(conn: &mut PgConnection, bucket: &str, at: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn refund(conn: &mut Connection, bucket: &str, at: DateTime<Utc>) -> Result<(), sqlx::Error> {
     // Removes only one of several hits made at the same instant.
     sqlx::query!(
         "update rate_limits set hits = hits[:array_position(hits, $2) - 1] || hits[array_position(hits, $2) + 1:]
@@ -56,7 +56,7 @@ pub async fn refund(conn: &mut PgConnection, bucket: &str, at: DateTime<Utc>) ->
 
 /// Until when the first of these buckets that is used up refuses hits; `None` if all of them take another one.
 pub async fn refused_until(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     buckets: &[String],
     rule: Rule,
     now: DateTime<Utc>,
@@ -76,13 +76,13 @@ pub async fn refused_until(
 }
 
 /// Forgets all hits on these buckets.
-pub async fn clear(conn: &mut PgConnection, buckets: &[String]) -> Result<(), sqlx::Error> {
+pub async fn clear(conn: &mut Connection, buckets: &[String]) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from rate_limits where bucket = any($1)", buckets).execute(conn).await?;
     Ok(())
 }
 
 /// Deletes the buckets whose windows have ended.
-pub async fn sweep(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn sweep(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from rate_limits where expires_at < $1", now).execute(conn).await?;
     Ok(())
 }

@@ -10,10 +10,10 @@ mod queries;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::PgConnection;
 
 use crate::companies;
 use crate::contact::EmailAddress;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::OperatorId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -41,7 +41,7 @@ const LEASE: TimeDelta = TimeDelta::minutes(5);
 const RETRIES: [i64; 3] = [1, 5, 30];
 
 /// Stores a mail to the operator, in place of one that was not sent yet.
-pub async fn queue(conn: &mut PgConnection, operator: OperatorId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn queue(conn: &mut Connection, operator: OperatorId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     queries::store_mail(conn, operator, now).await
 }
 
@@ -68,7 +68,7 @@ impl Operators {
     pub async fn send_mails(&self) -> Result<(), sqlx::Error> {
         loop {
             let now = self.clock.now();
-            let due = queries::claim_mail(&mut *self.pool.acquire().await?, now, now + LEASE).await?;
+            let due = queries::claim_mail(&mut self.pool.acquire().await?, now, now + LEASE).await?;
             let Some(due) = due else { return Ok(()) };
             self.send_mail(due, now).await?;
         }
@@ -76,9 +76,9 @@ impl Operators {
 
     async fn send_mail(&self, due: Due, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
         let Due { operator, email, name, language, accepted, company, may_enter, failures } = due;
-        let company = companies::company_name(&mut *self.pool.acquire().await?, company).await?;
+        let company = companies::company_name(&mut self.pool.acquire().await?, company).await?;
         let (Ok(to), Some(page), true) = (EmailAddress::parse(&email), self.address_of(PAGE), may_enter) else {
-            return queries::delete_mail(&mut *self.pool.acquire().await?, operator, failures).await;
+            return queries::delete_mail(&mut self.pool.acquire().await?, operator, failures).await;
         };
         let (invitation, lifetime) = if accepted { (None, RESET) } else { (Some(Invitation { company: &company }), INVITATION) };
         let mut conn = self.pool.acquire().await?;

@@ -1,8 +1,8 @@
 //! The SQL of mails to operators.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, OperatorId};
 use crate::operators::mail_language::MailLanguage;
 
@@ -21,7 +21,7 @@ pub(super) struct Due {
     pub(super) failures: i32,
 }
 
-pub(super) async fn store_mail(conn: &mut PgConnection, operator: OperatorId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub(super) async fn store_mail(conn: &mut Connection, operator: OperatorId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "insert into operator_mails (operator_id, due_at) values ($1, $2)
          on conflict on constraint operator_mails_pkey do update set failures = 0, due_at = excluded.due_at",
@@ -34,7 +34,7 @@ pub(super) async fn store_mail(conn: &mut PgConnection, operator: OperatorId, no
 }
 
 /// Takes a lease on one due mail, until `until`.
-pub(super) async fn claim_mail(conn: &mut PgConnection, now: DateTime<Utc>, until: DateTime<Utc>) -> Result<Option<Due>, sqlx::Error> {
+pub(super) async fn claim_mail(conn: &mut Connection, now: DateTime<Utc>, until: DateTime<Utc>) -> Result<Option<Due>, sqlx::Error> {
     sqlx::query_as!(
         Due,
         r#"with claimed as (
@@ -54,7 +54,7 @@ pub(super) async fn claim_mail(conn: &mut PgConnection, now: DateTime<Utc>, unti
 }
 
 pub(super) async fn postpone_mail(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     operator: OperatorId,
     failures: i32,
     due_at: DateTime<Utc>,
@@ -71,7 +71,7 @@ pub(super) async fn postpone_mail(
 }
 
 /// Deletes a mail that was sent, or has no retries left.
-pub(super) async fn delete_mail(conn: &mut PgConnection, operator: OperatorId, failures: i32) -> Result<(), sqlx::Error> {
+pub(super) async fn delete_mail(conn: &mut Connection, operator: OperatorId, failures: i32) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from operator_mails where operator_id = $1 and failures = $2", operator.uuid(), failures).execute(conn).await?;
     Ok(())
 }

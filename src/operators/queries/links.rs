@@ -1,8 +1,8 @@
 //! The SQL of links and steps.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, OperatorId};
 use crate::operators::operator::Operator;
 use crate::operators::purpose::Purpose;
@@ -10,7 +10,7 @@ use crate::operators::role::Role;
 use crate::operators::session::Method;
 
 pub(in crate::operators) async fn insert_link(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     digest: &[u8; 32],
     operator: OperatorId,
     purpose: Purpose,
@@ -31,7 +31,7 @@ pub(in crate::operators) async fn insert_link(
 }
 
 /// Deletes the operator's links for this purpose.
-pub(in crate::operators) async fn delete_links(conn: &mut PgConnection, operator: OperatorId, purpose: Purpose) -> Result<(), sqlx::Error> {
+pub(in crate::operators) async fn delete_links(conn: &mut Connection, operator: OperatorId, purpose: Purpose) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from operator_links where operator_id = $1 and purpose = $2", operator.uuid(), purpose as Purpose)
         .execute(conn)
         .await?;
@@ -40,7 +40,7 @@ pub(in crate::operators) async fn delete_links(conn: &mut PgConnection, operator
 
 /// The operator of a link, unless it has expired or they may not sign in, and how they have proven the first factor.
 pub(in crate::operators) async fn find_link(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     digest: &[u8; 32],
     purpose: Purpose,
     now: DateTime<Utc>,
@@ -60,7 +60,7 @@ pub(in crate::operators) async fn find_link(
 
 /// The same, and deletes the link.
 pub(in crate::operators) async fn use_link(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     digest: &[u8; 32],
     purpose: Purpose,
     now: DateTime<Utc>,

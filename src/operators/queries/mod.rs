@@ -4,9 +4,9 @@ mod links;
 mod sessions;
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
 use crate::contact::EmailAddress;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, OperatorId, OperatorSessionId};
 use crate::kernel::password_hashing::HashedPassword;
 use crate::operators::operator::Operator;
@@ -21,7 +21,7 @@ pub(super) use sessions::{
 const OWNERS: i32 = 0x6f77_6e73;
 
 pub(super) async fn insert_operator(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     id: OperatorId,
     company: CompanyId,
     email: &str,
@@ -44,7 +44,7 @@ pub(super) async fn insert_operator(
     Ok(())
 }
 
-pub(super) async fn list_operators(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<Operator>, sqlx::Error> {
+pub(super) async fn list_operators(conn: &mut Connection, company: CompanyId) -> Result<Vec<Operator>, sqlx::Error> {
     sqlx::query_as!(
         Operator,
         r#"select id as "id: OperatorId", company_id as "company: CompanyId", email, role as "role: Role", created_at, totp_enabled_at
@@ -57,7 +57,7 @@ pub(super) async fn list_operators(conn: &mut PgConnection, company: CompanyId) 
 
 /// Deletes the operator with this address. The row stays, for the audit trail. Returns also whether this was an owner who could sign in.
 pub(super) async fn delete_operator(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     company: CompanyId,
     email: &str,
     now: DateTime<Utc>,
@@ -75,7 +75,7 @@ pub(super) async fn delete_operator(
 
 /// Whether an operator can sign in who may let others in. Those who judge this in different transactions wait for each other, so that
 /// two owners cannot remove each other.
-pub(super) async fn has_owner(conn: &mut PgConnection, company: CompanyId) -> Result<bool, sqlx::Error> {
+pub(super) async fn has_owner(conn: &mut Connection, company: CompanyId) -> Result<bool, sqlx::Error> {
     sqlx::query!("select pg_advisory_xact_lock($1, hashtext($2))", OWNERS, company.to_string()).execute(&mut *conn).await?;
     sqlx::query_scalar!(
         r#"select exists(select from operators where company_id = $1 and role = 'owner' and deleted_at is null
@@ -87,13 +87,13 @@ pub(super) async fn has_owner(conn: &mut PgConnection, company: CompanyId) -> Re
 }
 
 /// What nobody needs of an operator who is deleted.
-pub(super) async fn forget_credentials(conn: &mut PgConnection, operator: OperatorId) -> Result<(), sqlx::Error> {
+pub(super) async fn forget_credentials(conn: &mut Connection, operator: OperatorId) -> Result<(), sqlx::Error> {
     sqlx::query!("update operators set password_hash = null where id = $1", operator.uuid()).execute(conn).await?;
     Ok(())
 }
 
 /// Sets the password. The operator has accepted the invitation by that.
-pub(super) async fn set_password(conn: &mut PgConnection, operator: OperatorId, hash: &str, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub(super) async fn set_password(conn: &mut Connection, operator: OperatorId, hash: &str, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update operators set password_hash = $2, accepted_at = coalesce(accepted_at, $3) where id = $1",
         operator.uuid(),
@@ -106,7 +106,7 @@ pub(super) async fn set_password(conn: &mut PgConnection, operator: OperatorId, 
 }
 
 /// Records that a session begins, unless the operator may not sign in any more.
-pub(super) async fn record_sign_in(conn: &mut PgConnection, operator: OperatorId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+pub(super) async fn record_sign_in(conn: &mut Connection, operator: OperatorId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let recorded = sqlx::query!(
         "update operators set last_signed_in_at = $2, accepted_at = coalesce(accepted_at, $2)
          where id = $1 and deleted_at is null and disabled_at is null",
@@ -117,7 +117,7 @@ pub(super) async fn record_sign_in(conn: &mut PgConnection, operator: OperatorId
 }
 
 /// Ends the operator's sessions, links and unsent mails. Returns the sessions.
-pub(super) async fn end_everything(conn: &mut PgConnection, operator: OperatorId) -> Result<Vec<OperatorSessionId>, sqlx::Error> {
+pub(super) async fn end_everything(conn: &mut Connection, operator: OperatorId) -> Result<Vec<OperatorSessionId>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"with links as (delete from operator_links where operator_id = $1), mails as (delete from operator_mails where operator_id = $1)
            delete from operator_sessions where operator_id = $1 returning id as "id: OperatorSessionId""#,
@@ -127,7 +127,7 @@ pub(super) async fn end_everything(conn: &mut PgConnection, operator: OperatorId
     .await
 }
 
-pub(super) async fn list_addresses(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<EmailAddress>, sqlx::Error> {
+pub(super) async fn list_addresses(conn: &mut Connection, company: CompanyId) -> Result<Vec<EmailAddress>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select email as "email: EmailAddress" from operators where company_id = $1
            and deleted_at is null and disabled_at is null and accepted_at is not null order by created_at"#,
@@ -138,7 +138,7 @@ pub(super) async fn list_addresses(conn: &mut PgConnection, company: CompanyId) 
 }
 
 /// The operator with this address.
-pub async fn find_by_email(conn: &mut PgConnection, email: &EmailAddress) -> Result<Option<Operator>, sqlx::Error> {
+pub async fn find_by_email(conn: &mut Connection, email: &EmailAddress) -> Result<Option<Operator>, sqlx::Error> {
     sqlx::query_as!(
         Operator,
         r#"select id as "id: OperatorId", company_id as "company: CompanyId", email, role as "role: Role", created_at, totp_enabled_at
@@ -150,7 +150,7 @@ pub async fn find_by_email(conn: &mut PgConnection, email: &EmailAddress) -> Res
 }
 
 /// The operator of a company with this id.
-pub(super) async fn find_operator(conn: &mut PgConnection, company: CompanyId, id: OperatorId) -> Result<Option<Operator>, sqlx::Error> {
+pub(super) async fn find_operator(conn: &mut Connection, company: CompanyId, id: OperatorId) -> Result<Option<Operator>, sqlx::Error> {
     sqlx::query_as!(
         Operator,
         r#"select id as "id: OperatorId", company_id as "company: CompanyId", email, role as "role: Role", created_at, totp_enabled_at
@@ -164,7 +164,7 @@ pub(super) async fn find_operator(conn: &mut PgConnection, company: CompanyId, i
 
 /// The operator with this address, unless they are disabled, and the hash of the password they have chosen.
 pub(super) async fn find_credentials(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     email: &str,
 ) -> Result<Option<(Operator, Option<HashedPassword>)>, sqlx::Error> {
     let found = sqlx::query!(

@@ -1,15 +1,15 @@
 //! The SQL of sessions.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, OperatorId, OperatorSessionId};
 use crate::operators::operator::Operator;
 use crate::operators::role::Role;
 use crate::operators::session::{LiveSession, Method, NewSession, OperatorSession};
 
 pub(in crate::operators) async fn insert_session(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     session: &NewSession,
     token_digest: &[u8; 32],
     now: DateTime<Utc>,
@@ -30,10 +30,7 @@ pub(in crate::operators) async fn insert_session(
     Ok(())
 }
 
-pub(in crate::operators) async fn find_session(
-    conn: &mut PgConnection,
-    token_digest: &[u8; 32],
-) -> Result<Option<LiveSession>, sqlx::Error> {
+pub(in crate::operators) async fn find_session(conn: &mut Connection, token_digest: &[u8; 32]) -> Result<Option<LiveSession>, sqlx::Error> {
     let found = sqlx::query!(
         r#"select session.id as "session_id: OperatorSessionId", session.created_at as session_created_at, session.last_used_at,
                   session.method as "method: Method", operator.totp_enabled_at, operator.id as "id: OperatorId", operator.company_id as "company: CompanyId", operator.email,
@@ -60,7 +57,7 @@ pub(in crate::operators) async fn find_session(
 }
 
 pub(in crate::operators) async fn touch_session(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     id: OperatorSessionId,
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
@@ -72,7 +69,7 @@ pub(in crate::operators) async fn touch_session(
 
 /// The sessions that were used after `idle_since` and began after `began`.
 pub(in crate::operators) async fn list_sessions(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     operator: OperatorId,
     idle_since: DateTime<Utc>,
     began: DateTime<Utc>,
@@ -91,7 +88,7 @@ pub(in crate::operators) async fn list_sessions(
 }
 
 pub(in crate::operators) async fn delete_session(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     operator: OperatorId,
     id: OperatorSessionId,
 ) -> Result<bool, sqlx::Error> {
@@ -101,7 +98,7 @@ pub(in crate::operators) async fn delete_session(
 
 /// Deletes a session of the operator, or all. Returns those that were.
 pub(in crate::operators) async fn delete_sessions(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     operator: OperatorId,
     one: Option<OperatorSessionId>,
 ) -> Result<Vec<OperatorSessionId>, sqlx::Error> {
@@ -116,7 +113,7 @@ pub(in crate::operators) async fn delete_sessions(
 }
 
 pub(in crate::operators) async fn delete_session_by_token(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     operator: OperatorId,
     token_digest: &[u8; 32],
 ) -> Result<(), sqlx::Error> {
@@ -127,7 +124,7 @@ pub(in crate::operators) async fn delete_session_by_token(
 
 /// Deletes the sessions that were not used since `idle_since` or began before `began`, and the links that ended before `now`.
 pub(in crate::operators) async fn delete_ended(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     idle_since: DateTime<Utc>,
     began: DateTime<Utc>,
     now: DateTime<Utc>,

@@ -10,11 +10,11 @@ mod recovery_code;
 mod secret;
 
 use secrecy::{ExposeSecret, SecretString};
-use sqlx::{Connection, PgConnection};
 
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::{Area, Caller, Scope};
 use crate::kernel::crypto::CannotOpen;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::OperatorId;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::RateLimitStatus;
@@ -151,7 +151,7 @@ impl Operators {
 
     /// How many recovery codes the operator has left.
     pub async fn count_recovery_codes(&self, operator: OperatorId) -> Result<i64, sqlx::Error> {
-        queries::count_recovery_codes(&mut *self.pool.acquire().await?, operator).await
+        queries::count_recovery_codes(&mut self.pool.acquire().await?, operator).await
     }
 
     /// Uses up a code of the app or a recovery code. A wrong one counts against the limits.
@@ -166,7 +166,7 @@ impl Operators {
         Ok(guess.take_back(&mut conn, now).await?)
     }
 
-    async fn use_code(&self, conn: &mut PgConnection, operator: OperatorId, code: &str) -> Result<bool, CodeRefusal> {
+    async fn use_code(&self, conn: &mut Connection, operator: OperatorId, code: &str) -> Result<bool, CodeRefusal> {
         if let Some(recovery) = RecoveryCode::read(code) {
             return Ok(queries::use_recovery_code(conn, operator, &recovery.digest(&self.key, operator)).await?);
         }
@@ -178,7 +178,7 @@ impl Operators {
         }
     }
 
-    async fn replace_recovery_codes(&self, conn: &mut PgConnection, operator: OperatorId) -> Result<Vec<RecoveryCode>, sqlx::Error> {
+    async fn replace_recovery_codes(&self, conn: &mut Connection, operator: OperatorId) -> Result<Vec<RecoveryCode>, sqlx::Error> {
         let codes: Vec<_> = (0..recovery_code::COUNT).map(|_| RecoveryCode::generate()).collect();
         let digests: Vec<_> = codes.iter().map(|code| code.digest(&self.key, operator)).collect();
         queries::delete_recovery_codes(conn, operator).await?;
@@ -188,7 +188,7 @@ impl Operators {
 }
 
 /// Removes the second factor of an operator, and their recovery codes. Returns whether there was one.
-pub async fn forget(conn: &mut PgConnection, operator: OperatorId) -> Result<bool, sqlx::Error> {
+pub async fn forget(conn: &mut Connection, operator: OperatorId) -> Result<bool, sqlx::Error> {
     queries::delete_recovery_codes(conn, operator).await?;
     queries::forget_secret(conn, operator).await
 }

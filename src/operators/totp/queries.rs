@@ -1,12 +1,12 @@
 //! The SQL of second factors.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::OperatorId;
 
 /// Stores the secret unless one waits already. Returns the one that waits; `None` if the operator has a second factor.
-pub(super) async fn offer_secret(conn: &mut PgConnection, operator: OperatorId, fresh: &[u8]) -> Result<Option<Vec<u8>>, sqlx::Error> {
+pub(super) async fn offer_secret(conn: &mut Connection, operator: OperatorId, fresh: &[u8]) -> Result<Option<Vec<u8>>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"update operators set sealed_totp_secret = coalesce(sealed_totp_secret, $2)
            where id = $1 and totp_enabled_at is null and deleted_at is null
@@ -19,7 +19,7 @@ pub(super) async fn offer_secret(conn: &mut PgConnection, operator: OperatorId, 
 }
 
 /// The secret that waits for its first code.
-pub(super) async fn find_offered_secret(conn: &mut PgConnection, operator: OperatorId) -> Result<Option<Vec<u8>>, sqlx::Error> {
+pub(super) async fn find_offered_secret(conn: &mut Connection, operator: OperatorId) -> Result<Option<Vec<u8>>, sqlx::Error> {
     let found = sqlx::query_scalar!(
         "select sealed_totp_secret from operators where id = $1 and totp_enabled_at is null and deleted_at is null",
         operator.uuid(),
@@ -28,7 +28,7 @@ pub(super) async fn find_offered_secret(conn: &mut PgConnection, operator: Opera
 }
 
 /// The secret that codes are made with.
-pub(super) async fn find_secret(conn: &mut PgConnection, operator: OperatorId) -> Result<Option<Vec<u8>>, sqlx::Error> {
+pub(super) async fn find_secret(conn: &mut Connection, operator: OperatorId) -> Result<Option<Vec<u8>>, sqlx::Error> {
     let found = sqlx::query_scalar!(
         "select sealed_totp_secret from operators where id = $1 and totp_enabled_at is not null and deleted_at is null",
         operator.uuid(),
@@ -38,7 +38,7 @@ pub(super) async fn find_secret(conn: &mut PgConnection, operator: OperatorId) -
 
 /// Asks for codes of this secret from now on, unless another one waits by now.
 pub(super) async fn enable(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     operator: OperatorId,
     sealed: &[u8],
     step: i64,
@@ -56,7 +56,7 @@ pub(super) async fn enable(
 }
 
 /// Accepts the step unless it or a later one was accepted before.
-pub(super) async fn use_step(conn: &mut PgConnection, operator: OperatorId, step: i64) -> Result<bool, sqlx::Error> {
+pub(super) async fn use_step(conn: &mut Connection, operator: OperatorId, step: i64) -> Result<bool, sqlx::Error> {
     let used = sqlx::query!(
         "update operators set totp_last_step = $2
          where id = $1 and totp_enabled_at is not null and (totp_last_step is null or totp_last_step < $2)",
@@ -66,7 +66,7 @@ pub(super) async fn use_step(conn: &mut PgConnection, operator: OperatorId, step
     Ok(used.execute(conn).await?.rows_affected() > 0)
 }
 
-pub(super) async fn forget_secret(conn: &mut PgConnection, operator: OperatorId) -> Result<bool, sqlx::Error> {
+pub(super) async fn forget_secret(conn: &mut Connection, operator: OperatorId) -> Result<bool, sqlx::Error> {
     let forgotten = sqlx::query!(
         "update operators set sealed_totp_secret = null, totp_enabled_at = null, totp_last_step = null
          where id = $1 and sealed_totp_secret is not null",
@@ -75,25 +75,25 @@ pub(super) async fn forget_secret(conn: &mut PgConnection, operator: OperatorId)
     Ok(forgotten.execute(conn).await?.rows_affected() > 0)
 }
 
-pub(super) async fn insert_recovery_codes(conn: &mut PgConnection, operator: OperatorId, digests: &[Vec<u8>]) -> Result<(), sqlx::Error> {
+pub(super) async fn insert_recovery_codes(conn: &mut Connection, operator: OperatorId, digests: &[Vec<u8>]) -> Result<(), sqlx::Error> {
     sqlx::query!("insert into operator_recovery_codes (operator_id, digest) select $1, unnest($2::bytea[])", operator.uuid(), digests,)
         .execute(conn)
         .await?;
     Ok(())
 }
 
-pub(super) async fn delete_recovery_codes(conn: &mut PgConnection, operator: OperatorId) -> Result<(), sqlx::Error> {
+pub(super) async fn delete_recovery_codes(conn: &mut Connection, operator: OperatorId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from operator_recovery_codes where operator_id = $1", operator.uuid()).execute(conn).await?;
     Ok(())
 }
 
 /// Uses the code up. Returns whether the operator had it.
-pub(super) async fn use_recovery_code(conn: &mut PgConnection, operator: OperatorId, digest: &[u8]) -> Result<bool, sqlx::Error> {
+pub(super) async fn use_recovery_code(conn: &mut Connection, operator: OperatorId, digest: &[u8]) -> Result<bool, sqlx::Error> {
     let used = sqlx::query!("delete from operator_recovery_codes where operator_id = $1 and digest = $2", operator.uuid(), digest);
     Ok(used.execute(conn).await?.rows_affected() > 0)
 }
 
-pub(super) async fn count_recovery_codes(conn: &mut PgConnection, operator: OperatorId) -> Result<i64, sqlx::Error> {
+pub(super) async fn count_recovery_codes(conn: &mut Connection, operator: OperatorId) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(r#"select count(*) as "count!" from operator_recovery_codes where operator_id = $1"#, operator.uuid())
         .fetch_one(conn)
         .await

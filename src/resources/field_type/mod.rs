@@ -6,9 +6,9 @@ pub mod samples;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
-use sqlx::PgConnection;
 use uuid::Uuid;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
 
 pub use filter_form::{FilterForm, Operand};
@@ -55,7 +55,7 @@ pub trait FieldType: DeserializeOwned + Send + Sync + 'static {
     /// referencing record is committed. Returns the kind of the record if it does not exist.
     fn find_missing(
         _: &Self::Column,
-        _: &mut PgConnection,
+        _: &mut Connection,
         _: CompanyId,
     ) -> impl Future<Output = Result<Option<&'static str>, sqlx::Error>> + Send {
         std::future::ready(Ok(None))
@@ -92,7 +92,7 @@ impl<T: FieldType> FieldType for Option<T> {
         T::input()
     }
 
-    async fn find_missing(column: &Self::Column, conn: &mut PgConnection, company: CompanyId) -> Result<Option<&'static str>, sqlx::Error> {
+    async fn find_missing(column: &Self::Column, conn: &mut Connection, company: CompanyId) -> Result<Option<&'static str>, sqlx::Error> {
         match column {
             Some(column) => T::find_missing(column, conn, company).await,
             None => Ok(None),

@@ -2,8 +2,8 @@
 //! and the documentation are derived from them.
 
 use serde::de::DeserializeOwned;
-use sqlx::PgConnection;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
 use crate::kernel::problem::Problem;
 use crate::resources::Columns;
@@ -23,7 +23,7 @@ pub trait Fields: Columns {
     fn lock_references(
         &self,
         before: Option<&Self>,
-        conn: &mut PgConnection,
+        conn: &mut Connection,
         company: CompanyId,
     ) -> impl Future<Output = Result<(), Problem>> + Send;
 }
@@ -135,7 +135,7 @@ macro_rules! fields {
             async fn lock_references(
                 &self,
                 before: Option<&Self>,
-                conn: &mut ::sqlx::PgConnection,
+                conn: &mut $crate::kernel::database::Connection,
                 company: $crate::kernel::ids::CompanyId,
             ) -> Result<(), $crate::kernel::problem::Problem> {
                 let mut wrong = $crate::kernel::problem::FieldErrors::default();

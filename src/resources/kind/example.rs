@@ -1,21 +1,20 @@
 //! The smallest possible resource, for the tests of this module.
 
-use sqlx::PgPool;
-
 use crate::callers::Area;
 use crate::kernel::clock::Clock;
+use crate::kernel::database::Pool;
 use crate::kernel::ids::VehicleId;
 use crate::resources::{Line, PublishesEvents, Reference, Resource, ResourceState, Validated};
 
 /// A state with only what [`ResourceState`] requires.
 #[derive(Clone, Debug)]
 pub struct Storage {
-    pub pool: PgPool,
+    pub pool: Pool,
     pub clock: Clock,
 }
 
 impl ResourceState for Storage {
-    fn pool(&self) -> &PgPool {
+    fn pool(&self) -> &Pool {
         &self.pool
     }
 

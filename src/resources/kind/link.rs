@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
-use sqlx::PgConnection;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, TypedId};
 use crate::resources::field_type::samples::sample_id;
 use crate::resources::kind::queries;
@@ -45,7 +45,7 @@ impl<R: Resource> FieldType for Link<R> {
         Input::Record(R::Id::PREFIX)
     }
 
-    async fn find_missing(column: &R::Id, conn: &mut PgConnection, company: CompanyId) -> Result<Option<&'static str>, sqlx::Error> {
+    async fn find_missing(column: &R::Id, conn: &mut Connection, company: CompanyId) -> Result<Option<&'static str>, sqlx::Error> {
         let found = queries::lock_shared::<R>(conn, &ResourceDescriptor::of::<R>(), company.into(), *column).await?;
         Ok(found.is_none().then_some(R::SINGULAR))
     }

@@ -3,10 +3,11 @@
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
-use sqlx::{PgConnection, Postgres, QueryBuilder};
+use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use crate::callers::{Caller, Owner};
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, CustomerId};
 use crate::resources::cursor::Cursor;
 use crate::resources::kind::list_parameters::ListParameters;
@@ -72,14 +73,14 @@ fn live(columns: &str, table: &str, discriminator: Option<(&str, &str)>, company
 }
 
 /// The company that owns the record.
-pub async fn company_of<R: Resource>(conn: &mut PgConnection, id: R::Id) -> Result<Option<CompanyId>, sqlx::Error> {
+pub async fn company_of<R: Resource>(conn: &mut Connection, id: R::Id) -> Result<Option<CompanyId>, sqlx::Error> {
     let mut sql = QueryBuilder::new(format!("select company_id from {} where deleted_at is null and id = ", R::TABLE));
     sql.push_bind::<Uuid>(id.into()).build_query_scalar().fetch_optional(conn).await
 }
 
 /// Returns the record as it is now.
 pub async fn find<R: Resource>(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     descriptor: &ResourceDescriptor,
     whose: Whose<'_>,
     id: R::Id,
@@ -90,7 +91,7 @@ pub async fn find<R: Resource>(
 /// Returns the record with a shared row lock: other transactions can read it and share the lock, but neither change nor delete it
 /// until this transaction ends.
 pub async fn lock_shared<R: Resource>(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     descriptor: &ResourceDescriptor,
     whose: Whose<'_>,
     id: R::Id,
@@ -99,7 +100,7 @@ pub async fn lock_shared<R: Resource>(
 }
 
 /// Whether the record exists. Takes a shared row lock if records of its kind can be deleted.
-pub async fn lock_referable(conn: &mut PgConnection, kind: &Referable, company: CompanyId, id: Uuid) -> Result<bool, sqlx::Error> {
+pub async fn lock_referable(conn: &mut Connection, kind: &Referable, company: CompanyId, id: Uuid) -> Result<bool, sqlx::Error> {
     let mut sql = live("id", kind.table, kind.discriminator, company);
     sql.push(" and id = ").push_bind(id);
     if kind.deletable {
@@ -112,7 +113,7 @@ pub async fn lock_referable(conn: &mut PgConnection, kind: &Referable, company: 
 /// that two transactions on the same records wait for each other instead of deadlocking. The lock mode does not block foreign keys
 /// that reference the row.
 pub async fn lock_all<R: Resource>(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     descriptor: &ResourceDescriptor,
     whose: Whose<'_>,
     ids: &[R::Id],
@@ -125,7 +126,7 @@ pub async fn lock_all<R: Resource>(
 
 /// The same for one record. Its own statement, because PostgreSQL would plan one with an array of ids again each time.
 pub async fn lock<R: Resource>(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     descriptor: &ResourceDescriptor,
     whose: Whose<'_>,
     id: R::Id,
@@ -135,7 +136,7 @@ pub async fn lock<R: Resource>(
 
 /// Inserts the first version of a record.
 pub async fn insert<R: Resource>(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     company: CompanyId,
     id: R::Id,
     fields: &R,
@@ -151,7 +152,7 @@ pub async fn insert<R: Resource>(
 }
 
 /// Writes the next version of a record.
-pub async fn update<R: Resource>(conn: &mut PgConnection, id: R::Id, fields: &R, now: DateTime<Utc>) -> Result<Record<R>, sqlx::Error> {
+pub async fn update<R: Resource>(conn: &mut Connection, id: R::Id, fields: &R, now: DateTime<Utc>) -> Result<Record<R>, sqlx::Error> {
     let mut sql = QueryBuilder::new(format!("update {} set version = version + 1, updated_at = ", R::TABLE));
     sql.push_bind(now).push(format!(", ({}) = row(", R::COLUMNS.join(", ")));
     fields.bind(&mut sql.separated(", "));
@@ -160,7 +161,7 @@ pub async fn update<R: Resource>(conn: &mut PgConnection, id: R::Id, fields: &R,
 }
 
 /// Deletes the record. Its row stays, for what refers to it.
-pub async fn mark_deleted<R: Resource>(conn: &mut PgConnection, id: R::Id, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn mark_deleted<R: Resource>(conn: &mut Connection, id: R::Id, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     let mut sql = QueryBuilder::new(format!("update {} set version = version + 1, deleted_at = ", R::TABLE));
     sql.push_bind(now).push(", updated_at = ").push_bind(now).push(" where id = ").push_bind::<Uuid>(id.into());
     sql.build().execute(conn).await?;
@@ -196,7 +197,7 @@ fn push_key(sql: &mut QueryBuilder<Postgres>, comparison: &str, key: Cursor) {
 
 /// The last record that an unindexed search reads for this page; `None` if it can read all remaining records.
 pub async fn find_horizon<R: Resource>(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     descriptor: &ResourceDescriptor,
     whose: Whose<'_>,
     parameters: &ListParameters,
@@ -213,7 +214,7 @@ pub async fn find_horizon<R: Resource>(
 
 /// Returns up to one record more than a page holds, none of them after the `horizon`.
 pub async fn list<R: Resource>(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     descriptor: &ResourceDescriptor,
     whose: Whose<'_>,
     parameters: &ListParameters,
@@ -249,7 +250,7 @@ fn contains(words: &str) -> String {
 }
 
 /// Returns every record of the customer as JSON, including deleted ones, for the export. The table has a column `customer_id`.
-pub async fn export_of<R: Resource>(conn: &mut PgConnection, company: CompanyId, customer: CustomerId) -> Result<Value, sqlx::Error> {
+pub async fn export_of<R: Resource>(conn: &mut Connection, company: CompanyId, customer: CustomerId) -> Result<Value, sqlx::Error> {
     let record = format!("to_jsonb({}) - 'version'", R::TABLE);
     let mut sql = QueryBuilder::new(format!("select coalesce(jsonb_agg({record} order by created_at, id), '[]') from {}", R::TABLE));
     sql.push(" where company_id = ").push_bind(company.uuid()).push(" and customer_id = ").push_bind(customer.uuid());

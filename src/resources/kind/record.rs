@@ -6,10 +6,11 @@ use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 use sqlx::postgres::PgRow;
-use sqlx::{FromRow, PgConnection, Row};
+use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 use crate::kernel::clock::timestamp;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
 use crate::resources::{Resource, ResourceDescriptor, entity_tag};
 
@@ -56,13 +57,13 @@ pub struct Shown<R: Resource> {
 
 impl<R: Resource> Shown<R> {
     /// Presents one record.
-    pub async fn one(conn: &mut PgConnection, descriptor: &ResourceDescriptor, record: Record<R>) -> Result<Self, sqlx::Error> {
+    pub async fn one(conn: &mut Connection, descriptor: &ResourceDescriptor, record: Record<R>) -> Result<Self, sqlx::Error> {
         let shown = Self::many(conn, descriptor, vec![record]).await?.pop();
         Ok(shown.expect("one record was passed in"))
     }
 
     /// Presents many records with one call of [`Resource::present`].
-    pub async fn many(conn: &mut PgConnection, descriptor: &ResourceDescriptor, records: Vec<Record<R>>) -> Result<Vec<Self>, sqlx::Error> {
+    pub async fn many(conn: &mut Connection, descriptor: &ResourceDescriptor, records: Vec<Record<R>>) -> Result<Vec<Self>, sqlx::Error> {
         let presented = R::present(conn, &records).await?;
         assert_eq!(presented.len(), records.len(), "{} must present every record", descriptor.singular);
         let singular = descriptor.singular;

@@ -2,11 +2,11 @@
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
-use sqlx::{PgConnection, Postgres, Transaction};
 
 use crate::audit_trail::{self, Action};
 use crate::callers::Caller;
 use crate::events::{self, EventName, NewEvent};
+use crate::kernel::database::{Connection, Transaction};
 use crate::kernel::ids::EventId;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::kind::{queries, unique};
@@ -21,7 +21,7 @@ pub struct RecordTransaction<S> {
     pub caller: Caller,
     /// The time used for everything in this transaction.
     pub now: DateTime<Utc>,
-    transaction: Transaction<'static, Postgres>,
+    transaction: Transaction<'static>,
 }
 
 impl<S: ResourceState> RecordTransaction<S> {
@@ -32,7 +32,7 @@ impl<S: ResourceState> RecordTransaction<S> {
     }
 
     /// The connection, for statements of the resource's own.
-    pub fn conn(&mut self) -> &mut PgConnection {
+    pub fn conn(&mut self) -> &mut Connection {
         &mut self.transaction
     }
 

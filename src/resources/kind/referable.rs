@@ -1,8 +1,8 @@
 //! Kinds of records that can be referenced, for code that learns the kind only at run time.
 
-use sqlx::PgConnection;
 use uuid::Uuid;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, TypedId, read_id};
 use crate::resources::kind::queries;
 use crate::resources::operation::plural_path;
@@ -40,7 +40,7 @@ impl Referable {
     }
 
     /// Whether the company has this record. A deletable record is locked until the transaction ends.
-    pub async fn lock_shared(&self, conn: &mut PgConnection, company: CompanyId, id: Uuid) -> Result<bool, sqlx::Error> {
+    pub async fn lock_shared(&self, conn: &mut Connection, company: CompanyId, id: Uuid) -> Result<bool, sqlx::Error> {
         queries::lock_referable(conn, self, company, id).await
     }
 }

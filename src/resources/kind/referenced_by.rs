@@ -1,8 +1,9 @@
 //! Records that other records still reference cannot be deleted.
 
-use sqlx::{PgConnection, QueryBuilder};
+use sqlx::QueryBuilder;
 use uuid::Uuid;
 
+use crate::kernel::database::Connection;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::Resource;
 
@@ -30,7 +31,7 @@ impl ReferencedBy {
     }
 
     /// Returns the error `record_in_use` if one of these records references `id`.
-    pub(super) async fn check(&self, conn: &mut PgConnection, id: Uuid) -> Result<(), Problem> {
+    pub(super) async fn check(&self, conn: &mut Connection, id: Uuid) -> Result<(), Problem> {
         let Self { table, column, condition, sentence } = self;
         let mut sql =
             QueryBuilder::new(format!("select exists (select from {table} where deleted_at is null and {condition} and {column} = "));

@@ -4,12 +4,12 @@ use std::future::{Future, ready};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use sqlx::{PgConnection, PgPool};
 
 use crate::audit_trail::ChangedRecord;
 use crate::callers::{Area, Caller, Owner, Scope};
 use crate::events::{EventName, Publisher};
 use crate::kernel::clock::Clock;
+use crate::kernel::database::{Connection, Pool};
 use crate::kernel::ids::TypedId;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{Columns, EventDoc, Fields, Record, RecordTransaction, ReferencedBy, ResourceDescriptor, Unique};
@@ -20,7 +20,7 @@ pub type Presented = Result<Vec<Map<String, Value>>, sqlx::Error>;
 /// The state of the module that a resource belongs to.
 pub trait ResourceState: Clone + Send + Sync + 'static {
     /// The database pool.
-    fn pool(&self) -> &PgPool;
+    fn pool(&self) -> &Pool;
     /// The clock.
     fn clock(&self) -> &Clock;
 
@@ -86,7 +86,7 @@ pub trait Resource: Columns {
 
     /// The JSON fields of each record, in the same order. Implemented instead of [`Resource::shown`] if other records must be read.
     /// Takes many records, so that a list costs one statement.
-    fn present(_: &mut PgConnection, records: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
+    fn present(_: &mut Connection, records: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
         ready(Ok(records.iter().map(|record| record.fields.shown()).collect()))
     }
 
@@ -94,7 +94,7 @@ pub trait Resource: Columns {
     /// `#[detail]`, unless other records must be read.
     fn details(
         _: &Self::State,
-        _: &mut PgConnection,
+        _: &mut Connection,
         record: &Record<Self>,
     ) -> impl Future<Output = Result<Map<String, Value>, sqlx::Error>> + Send {
         ready(Ok(record.fields.detail_members()))

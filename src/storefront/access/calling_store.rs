@@ -76,7 +76,7 @@ async fn find(
 
 async fn look_up(storefront: &Storefront, digest: [u8; 32]) -> Result<Option<Arc<Store>>, sqlx::Error> {
     let (now, generation) = (storefront.clock.now(), storefront.caches.stores.generation());
-    let found = find_store(&mut *storefront.pool.acquire().await?, &digest, now).await?.map(Arc::new);
+    let found = find_store(&mut storefront.pool.acquire().await?, &digest, now).await?.map(Arc::new);
     if let Some(store) = &found {
         storefront.caches.stores.insert_if_current(generation, digest, store, now);
     }

@@ -95,7 +95,7 @@ impl Storefront {
 
     async fn look_up_session(&self, token: TokenId) -> Result<Arc<Session>, Problem> {
         let (now, generation) = (self.clock.now(), self.caches.sessions.generation());
-        let found = tokens::find_session(&mut *self.pool.acquire().await?, token, now).await?;
+        let found = tokens::find_session(&mut self.pool.acquire().await?, token, now).await?;
         let session = Arc::new(found.ok_or(ProblemCode::CustomerTokenInvalid)?);
         self.caches.insert_session(generation, token, &session, now);
         Ok(session)
@@ -107,7 +107,7 @@ impl Storefront {
         self.lifecycle.spawn(async move {
             let now = this.clock.now();
             let expires_at = this.settings.token_expires_at(now);
-            let noted = async { tokens::note_use(&mut *this.pool.acquire().await?, token, now, expires_at).await };
+            let noted = async { tokens::note_use(&mut this.pool.acquire().await?, token, now, expires_at).await };
             match noted.await {
                 Ok(()) => this.caches.sessions.invalidate(&token),
                 Err(error) => tracing::warn!(error = chain(&error), "the last use of a token could not be recorded"),

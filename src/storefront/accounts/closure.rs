@@ -7,12 +7,12 @@ use axum::response::Response;
 use chrono::{DateTime, Utc};
 use futures::FutureExt;
 use serde_json::{Value, json};
-use sqlx::PgConnection;
 
 use crate::contact::Identity;
 use crate::events::Origin;
 use crate::events::names::CUSTOMER_CLOSED;
 use crate::kernel::client_address::ClientAddress;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -93,7 +93,7 @@ async fn close(storefront: &Storefront, caller: &SignedInCustomer, code: &Submit
 }
 
 /// Closes an account that the caller has locked, with all that opens it, and publishes it. Returns `false` if it is closed already.
-pub async fn close_account(conn: &mut PgConnection, origin: Origin, id: CustomerId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+pub async fn close_account(conn: &mut Connection, origin: Origin, id: CustomerId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let Some(customer) = customers::close_customer(conn, id, now).await? else { return Ok(false) };
     revoke_all_tokens(conn, id, now).await?;
     devices::forget_devices(conn, id).await?;

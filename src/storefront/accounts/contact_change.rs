@@ -98,7 +98,7 @@ async fn send_code(
         Identity::Phone(_) => (Purpose::VerifyPhone, ProblemCode::PhoneTaken),
         Identity::Email(_) => (Purpose::VerifyEmail, ProblemCode::EmailTaken),
     };
-    let owner = customers::find_proven(&mut *storefront.pool.acquire().await?, caller.store.id, &identity).await?;
+    let owner = customers::find_proven(&mut storefront.pool.acquire().await?, caller.store.id, &identity).await?;
     if owner.is_some_and(|owner| owner.id != caller.customer.id) {
         return Err(taken.into());
     }

@@ -1,9 +1,9 @@
 //! The export of the data that the storefront stores about one customer, as JSON.
 
 use serde_json::{Value, json};
-use sqlx::{Connection, PgConnection};
 
 use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, CustomerId};
 use crate::storefront::accounts::{devices, social};
 use crate::storefront::sending::sms_guard;
@@ -21,11 +21,7 @@ pub struct Exported {
 /// Returns the customer's record, sessions, devices, provider links, card provider records, the sign-in audit including refused attempts
 /// with a proven identity of the customer, and the texts to the proven number, or `None` if the customer does not exist. The export
 /// contains no secret that can be used to sign in. With the key it also contains what the push services know the devices by.
-pub async fn export_customer(
-    conn: &mut PgConnection,
-    key: Option<&ApplicationKey>,
-    id: CustomerId,
-) -> Result<Option<Exported>, sqlx::Error> {
+pub async fn export_customer(conn: &mut Connection, key: Option<&ApplicationKey>, id: CustomerId) -> Result<Option<Exported>, sqlx::Error> {
     // All parts are of the same moment.
     let mut tx = conn.begin_with("begin isolation level repeatable read, read only").await?;
     let Some((company, record)) = customers::export_record(&mut tx, id).await? else { return Ok(None) };

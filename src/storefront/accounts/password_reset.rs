@@ -11,8 +11,8 @@ use chrono::{DateTime, Utc};
 use futures::FutureExt;
 use secrecy::SecretString;
 use serde_json::Value;
-use sqlx::PgConnection;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
@@ -89,7 +89,7 @@ async fn set_password(storefront: &Storefront, attempt: &SignInAttempt<'_>, requ
 
 /// Makes the password of an account useless, with all that was opened by it, so that the customer has to choose a new one with a code. For
 /// an operator who cannot choose one. The caller has locked the account.
-pub async fn withdraw_password(conn: &mut PgConnection, id: CustomerId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn withdraw_password(conn: &mut Connection, id: CustomerId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     customers::remove_password(conn, id).await?;
     revoke_all_tokens(conn, id, now).await?;
     social::forget_links(conn, id).await?;

@@ -93,7 +93,7 @@ async fn send_creation_code(
             Identity::Email(EmailAddress::parse(&request.identity).map_err(|error| FieldErrors::one("identity", error.to_string()))?)
         }
     };
-    let taken = customers::find_proven(&mut *storefront.pool.acquire().await?, store.id, &identity).await?;
+    let taken = customers::find_proven(&mut storefront.pool.acquire().await?, store.id, &identity).await?;
     if taken.is_some() {
         return Err(ProblemCode::AccountExists.into());
     }

@@ -96,7 +96,7 @@ async fn mail_sign_in_code(
 ) -> Result<Channel, Problem> {
     let address = EmailAddress::parse(address).map_err(|error| FieldErrors::one("identity", error.to_string()))?;
     let identity = Identity::Email(address);
-    let customer = customers::find_proven(&mut *storefront.pool.acquire().await?, store.id, &identity).await?;
+    let customer = customers::find_proven(&mut storefront.pool.acquire().await?, store.id, &identity).await?;
     let customer = customer.ok_or(ProblemCode::CustomerNotFound)?;
     issue(storefront, store, languages, (&identity, &customer), None).await
 }
@@ -104,7 +104,7 @@ async fn mail_sign_in_code(
 async fn text_sign_in_code(storefront: &Storefront, store: &Store, languages: &AcceptedLanguages, phone: &str) -> Result<Channel, Problem> {
     let number = sms_guard::read_number(storefront, store.id, phone).await?;
     let identity = Identity::Phone(number.clone());
-    let customer = customers::find_by_identity(&mut *storefront.pool.acquire().await?, store.id, &identity).await?;
+    let customer = customers::find_by_identity(&mut storefront.pool.acquire().await?, store.id, &identity).await?;
     let customer = customer.ok_or(ProblemCode::CustomerNotFound)?;
     let text = Recipient { number, is_unproven: customer.proven_phone().is_none() };
     issue(storefront, store, languages, (&identity, &customer), Some(text)).await
@@ -204,7 +204,7 @@ async fn sign_in_by_password(
     // The guess is counted before it is compared, so parallel guesses cannot get past the limit. A right password clears the count.
     let limit = (bucket.as_str(), passwords::WRONG_PASSWORDS);
     let (status, mut customer) =
-        customers::count_password_guess(&mut *storefront.password_pool.acquire().await?, store, limit, identity, now).await?;
+        customers::count_password_guess(&mut storefront.password_pool.acquire().await?, store, limit, identity, now).await?;
     if !status.allowed {
         return Err(Problem::new(ProblemCode::PasswordAttemptsExceeded).retry_after(status.retry_after()));
     }
@@ -237,7 +237,7 @@ async fn hash_anew(
 ) -> Result<(), sqlx::Error> {
     let Some(older) = &customer.password_hash else { return Ok(()) };
     let newer = place.hash(password.clone()).await;
-    if customers::set_password_hash(&mut *storefront.pool.acquire().await?, customer.id, older, &newer).await? {
+    if customers::set_password_hash(&mut storefront.pool.acquire().await?, customer.id, older, &newer).await? {
         customer.password_hash = Some(newer);
     }
     Ok(())

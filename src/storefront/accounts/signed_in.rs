@@ -4,8 +4,8 @@ use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
-use sqlx::PgConnection;
 
+use crate::kernel::database::Connection;
 use crate::kernel::error_chain::chain;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::audit::{self, SignInAttempt};
@@ -36,7 +36,7 @@ impl Storefront {
     /// not before: only who has proven to be the customer learns of the ban.
     pub(in crate::storefront) async fn sign_in(
         &self,
-        conn: &mut PgConnection,
+        conn: &mut Connection,
         attempt: &SignInAttempt<'_>,
         customer: Customer,
         now: DateTime<Utc>,
@@ -50,7 +50,7 @@ impl Storefront {
     /// upgrade of the same password) or the account is closed or banned.
     pub(in crate::storefront) async fn sign_in_unless_password_replaced(
         &self,
-        conn: &mut PgConnection,
+        conn: &mut Connection,
         attempt: &SignInAttempt<'_>,
         customer: Customer,
         now: DateTime<Utc>,
@@ -77,7 +77,7 @@ pub async fn audited(
     let result = flow.await;
     if let Err(problem) = &result {
         let now = storefront.clock.now();
-        let written = async { audit::insert_refusal(&mut *storefront.pool.acquire().await?, attempt, problem.code(), now).await };
+        let written = async { audit::insert_refusal(&mut storefront.pool.acquire().await?, attempt, problem.code(), now).await };
         if let Err(error) = written.await {
             // The failure to record a refusal does not change the response.
             tracing::error!(error = chain(&error), "a refused sign-in could not be recorded in the audit log");

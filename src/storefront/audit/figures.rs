@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
-use sqlx::PgConnection;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
 
 /// The sign-ins by one method.
@@ -15,7 +15,7 @@ pub struct MethodFigures {
 }
 
 /// Adds the entries before `until` that are not counted yet to their hours. Does nothing while another instance does.
-pub async fn count_hours(conn: &mut PgConnection, until: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn count_hours(conn: &mut Connection, until: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "with last as (
              select counted_until from sign_ins_counted for update skip locked
@@ -34,7 +34,7 @@ pub async fn count_hours(conn: &mut PgConnection, until: DateTime<Utc>) -> Resul
 }
 
 /// The sign-ins of a company since the beginning of an hour, by method.
-pub async fn list_figures(conn: &mut PgConnection, company: CompanyId, since: DateTime<Utc>) -> Result<Vec<MethodFigures>, sqlx::Error> {
+pub async fn list_figures(conn: &mut Connection, company: CompanyId, since: DateTime<Utc>) -> Result<Vec<MethodFigures>, sqlx::Error> {
     sqlx::query_as!(
         MethodFigures,
         r#"select method as "method!", coalesce(sum(total) filter (where outcome = 'signed_in'), 0)::bigint as "succeeded!",
@@ -53,7 +53,7 @@ pub async fn list_figures(conn: &mut PgConnection, company: CompanyId, since: Da
     .await
 }
 
-pub async fn forget_hours(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn forget_hours(conn: &mut Connection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from sign_in_hours where hour < $1", before).execute(conn).await?;
     Ok(())
 }

@@ -2,15 +2,15 @@
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
-use sqlx::PgConnection;
 
 use crate::contact::Identity;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, SignInId};
 use crate::kernel::problem::ProblemCode;
 use crate::storefront::audit::SignInAttempt;
 
 pub async fn insert_refusal(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     attempt: &SignInAttempt<'_>,
     refusal: ProblemCode,
     now: DateTime<Utc>,
@@ -33,14 +33,14 @@ pub async fn insert_refusal(
     Ok(())
 }
 
-pub async fn forget_sign_ins(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn forget_sign_ins(conn: &mut Connection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from sign_ins where created_at < $1", before).execute(conn).await?;
     Ok(())
 }
 
 /// Blanks the personal data of customers whose accounts were closed before `closed_before` and are about to be erased: in their
 /// own entries, and in refused attempts with their identities from before the closure.
-pub async fn forget_leavers(conn: &mut PgConnection, closed_before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn forget_leavers(conn: &mut Connection, closed_before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update sign_ins set identity = null, address = '', user_agent = null
          from customer_identities as leaver
@@ -80,7 +80,7 @@ pub struct LoggedSignIn {
 
 /// Returns the latest entries of a customer before an instant: their own, and refused attempts with an identity since they proved it.
 pub async fn list_sign_ins(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     customer: CustomerId,
     before: DateTime<Utc>,
     limit: i64,
@@ -116,7 +116,7 @@ pub async fn list_sign_ins(
 }
 
 /// Returns the entries of a customer for the export, oldest first: their own, and refused attempts with an identity since they proved it.
-pub async fn export_sign_ins(conn: &mut PgConnection, customer: CustomerId) -> Result<Value, sqlx::Error> {
+pub async fn export_sign_ins(conn: &mut Connection, customer: CustomerId) -> Result<Value, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select coalesce(jsonb_agg(to_jsonb(sign_ins) - 'company_id' order by sign_ins.created_at), '[]') as "sign_ins!"
          from sign_ins join customer_identities as account on account.id = $1

@@ -66,6 +66,6 @@ async fn create(
         phone: phone.as_ref().map(|phone| phone.as_str()),
     };
     let created = storefront.card.create_customer(gateway.secret_key.reveal(), &new, &entry.idempotency_key).await?;
-    queries::record_provider_id(&mut *storefront.pool.acquire().await?, customer.id, gateway.id, entry, &created).await?;
+    queries::record_provider_id(&mut storefront.pool.acquire().await?, customer.id, gateway.id, entry, &created).await?;
     Ok(created)
 }

@@ -2,9 +2,9 @@
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
-use sqlx::PgConnection;
 
 use crate::kernel::crypto::random_hex;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, GatewayId};
 use crate::providers::card::CardCustomerId;
 
@@ -17,7 +17,7 @@ pub(super) struct Entry {
 
 /// Returns the customer's entry. Inserts one if there is none.
 pub(super) async fn find_or_insert_entry(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     customer: CustomerId,
     gateway: GatewayId,
     now: DateTime<Utc>,
@@ -38,7 +38,7 @@ pub(super) async fn find_or_insert_entry(
     find_entry(conn, customer, gateway).await?.ok_or(sqlx::Error::RowNotFound)
 }
 
-async fn find_entry(conn: &mut PgConnection, customer: CustomerId, gateway: GatewayId) -> Result<Option<Entry>, sqlx::Error> {
+async fn find_entry(conn: &mut Connection, customer: CustomerId, gateway: GatewayId) -> Result<Option<Entry>, sqlx::Error> {
     let row = sqlx::query!(
         "select idempotency_key, provider_id from card_customers where customer_id = $1 and gateway_id = $2",
         customer.uuid(),
@@ -54,7 +54,7 @@ async fn find_entry(conn: &mut PgConnection, customer: CustomerId, gateway: Gate
 
 /// Stores the provider's id, unless the entry has been started over in the meantime.
 pub(super) async fn record_provider_id(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     customer: CustomerId,
     gateway: GatewayId,
     entry: &Entry,
@@ -74,7 +74,7 @@ pub(super) async fn record_provider_id(
 
 /// Resets the entry, unless a parallel request has done so already, and returns its current state.
 pub(super) async fn start_over(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     customer: CustomerId,
     gateway: GatewayId,
     entry: &Entry,
@@ -93,7 +93,7 @@ pub(super) async fn start_over(
 }
 
 /// Returns the entries of a customer at every gateway for the export, oldest first.
-pub async fn export_entries(conn: &mut PgConnection, customer: CustomerId) -> Result<Value, sqlx::Error> {
+pub async fn export_entries(conn: &mut Connection, customer: CustomerId) -> Result<Value, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select coalesce(jsonb_agg(to_jsonb(card_customers) - 'idempotency_key' order by created_at), '[]') as "entries!"
          from card_customers where customer_id = $1"#,

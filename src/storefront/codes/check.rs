@@ -1,10 +1,10 @@
 //! Checking a guess: count, commit, compare. A right code is then consumed, once.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::kernel::clock::seconds_until;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::codes::rules::{GuessedCode, Tally, Verdict, judge};
@@ -80,7 +80,7 @@ pub async fn check(
     let now = storefront.clock.now();
     let pool = storefront.pool.clone();
     // The guess is counted even if the client disconnects.
-    let counting = async move { queries::count_guess(&mut *pool.acquire().await?, store, purpose, target, now).await };
+    let counting = async move { queries::count_guess(&mut pool.acquire().await?, store, purpose, target, now).await };
     let counted = storefront.lifecycle.finish(counting).await?;
     let guessed = counted.code.map(|code| GuessedCode {
         guesses: code.guesses,
@@ -111,7 +111,7 @@ impl VerifiedCode {
     /// [Consumes](Self::consume) the code for the account that it was issued for and returns that account, locked. For flows
     /// without a session. Fails if the account no longer lists the identity that the code was requested for or the one that it
     /// was sent to: the customer may have changed either of them after the code was sent.
-    pub async fn consume_for_account(self, conn: &mut PgConnection, now: DateTime<Utc>) -> Result<Customer, CheckError> {
+    pub async fn consume_for_account(self, conn: &mut Connection, now: DateTime<Utc>) -> Result<Customer, CheckError> {
         let account = match self.customer {
             Some(id) => customers::lock_customer(conn, id).await?,
             None => None,
@@ -123,7 +123,7 @@ impl VerifiedCode {
     }
 
     /// Marks the code as used in the caller's transaction. Resets the tally of wrong codes if the code proves the identity.
-    pub async fn consume(self, conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), CheckError> {
+    pub async fn consume(self, conn: &mut Connection, now: DateTime<Utc>) -> Result<(), CheckError> {
         if !queries::consume_code(conn, self.id, now).await? {
             return Err(CheckError::Invalid { attempts_left: None });
         }
@@ -135,7 +135,7 @@ impl VerifiedCode {
     /// A code for an unproven phone number was mailed to the account that lists it, so it proves nothing about the number. Such a
     /// code must not reset the tally: otherwise an attacker who guesses the codes of the number's owner could reset it with codes
     /// of their own.
-    async fn reset_lockout(&self, conn: &mut PgConnection) -> Result<(), CheckError> {
+    async fn reset_lockout(&self, conn: &mut Connection) -> Result<(), CheckError> {
         match self.proves_identity {
             true => queries::reset_lockout(conn, self.store, &self.identity).await?,
             false => queries::take_wrong_back(conn, self.store, &self.identity).await?,

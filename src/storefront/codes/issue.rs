@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::contact::{EmailAddress, Identity, PhoneNumber};
 use crate::kernel::crypto::random_digits;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CodeId, CustomerId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::providers::mail::{Letter, SendMailError};
@@ -203,7 +204,7 @@ async fn by_mail(
 
 async fn replace(
     storefront: &Storefront,
-    tx: &mut sqlx::PgConnection,
+    tx: &mut Connection,
     request: &IssueRequest<'_>,
     id: Uuid,
     digits: &SecretString,
@@ -234,7 +235,7 @@ async fn replace(
 }
 
 /// The channel that the existing code was sent by.
-async fn existing_channel(tx: &mut sqlx::PgConnection, request: &IssueRequest<'_>, otherwise: Channel) -> Result<Channel, IssueError> {
+async fn existing_channel(tx: &mut Connection, request: &IssueRequest<'_>, otherwise: Channel) -> Result<Channel, IssueError> {
     let channel = queries::find_channel(tx, request.store.id, request.purpose, &request.identity.key(), request.requested_by).await?;
     Ok(match channel.as_deref() {
         Some("sms") => Channel::Sms,

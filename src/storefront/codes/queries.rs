@@ -1,10 +1,10 @@
 //! The SQL of verification codes and of the tally of wrong codes.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::kernel::crypto::SecretDigest;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::storefront::codes::{Target, rules};
 use crate::storefront::purpose::{CODE_LIFETIME, Purpose};
@@ -23,7 +23,7 @@ pub(super) struct NewCode<'a> {
 
 /// Inserts the code in place of the previous one. Returns `false` and changes nothing if the previous code is younger than one
 /// minute.
-pub(super) async fn replace_code(conn: &mut PgConnection, code: &NewCode<'_>, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+pub(super) async fn replace_code(conn: &mut Connection, code: &NewCode<'_>, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let replaced = sqlx::query!(
         "insert into verification_codes as older
              (id, store_id, purpose, identity, sent_to, channel, requested_by, customer_id, digest, issued_at, expires_at)
@@ -51,7 +51,7 @@ pub(super) async fn replace_code(conn: &mut PgConnection, code: &NewCode<'_>, no
 }
 
 /// Deletes the customer's codes of the same purpose for other identities. Only the latest code counts.
-pub(super) async fn forget_other_codes(conn: &mut PgConnection, code: &NewCode<'_>) -> Result<(), sqlx::Error> {
+pub(super) async fn forget_other_codes(conn: &mut Connection, code: &NewCode<'_>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "delete from verification_codes where store_id = $1 and purpose = $2 and requested_by = $3 and identity <> $4",
         code.store.uuid(),
@@ -64,13 +64,13 @@ pub(super) async fn forget_other_codes(conn: &mut PgConnection, code: &NewCode<'
     Ok(())
 }
 
-pub async fn forget_codes(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
+pub async fn forget_codes(conn: &mut Connection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from verification_codes where requested_by = $1 or customer_id = $1", customer.uuid()).execute(conn).await?;
     Ok(())
 }
 
 /// Deletes the unused codes of an account.
-pub async fn forget_open_codes(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
+pub async fn forget_open_codes(conn: &mut Connection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from verification_codes where (requested_by = $1 or customer_id = $1) and used_at is null", customer.uuid())
         .execute(conn)
         .await?;
@@ -79,7 +79,7 @@ pub async fn forget_open_codes(conn: &mut PgConnection, customer: CustomerId) ->
 
 /// Returns the channel of the existing code, for the response to a repeated request.
 pub(super) async fn find_channel(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     store: StoreId,
     purpose: Purpose,
     identity: &str,
@@ -98,7 +98,7 @@ pub(super) async fn find_channel(
 }
 
 /// Deletes a code whose message was not sent, so that the next request does not have to wait.
-pub(super) async fn delete_code(conn: &mut PgConnection, id: Uuid) -> Result<(), sqlx::Error> {
+pub(super) async fn delete_code(conn: &mut Connection, id: Uuid) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from verification_codes where id = $1", id).execute(conn).await?;
     Ok(())
 }
@@ -128,7 +128,7 @@ pub(super) struct CountedCode {
 /// Counts a guess at the latest code of the target: on the code, and on the identity as a wrong one. The statement must run
 /// outside of a transaction, so that it commits on its own: the count stays, whatever happens to the request.
 pub(super) async fn count_guess(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     store: StoreId,
     purpose: Purpose,
     target: Target,
@@ -208,14 +208,14 @@ pub(super) async fn count_guess(
 }
 
 /// Marks the code as used. Returns `false` if another request already has.
-pub(super) async fn consume_code(conn: &mut PgConnection, id: Uuid, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+pub(super) async fn consume_code(conn: &mut Connection, id: Uuid, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let used = sqlx::query!("update verification_codes set used_at = $2 where id = $1 and used_at is null", id, now).execute(conn).await?;
     Ok(used.rows_affected() == 1)
 }
 
 /// Takes back the wrong guess that a right one was counted as. Earlier wrong guesses stay counted, because the code does not
 /// prove that the identity belongs to the customer.
-pub(super) async fn take_wrong_back(conn: &mut PgConnection, store: StoreId, identity: &str) -> Result<(), sqlx::Error> {
+pub(super) async fn take_wrong_back(conn: &mut Connection, store: StoreId, identity: &str) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update wrong_codes set wrong = wrong - 1, locked_out_until = case when wrong > $3 then locked_out_until end
          where store_id = $1 and identity = $2",
@@ -229,7 +229,7 @@ pub(super) async fn take_wrong_back(conn: &mut PgConnection, store: StoreId, ide
 }
 
 /// Deletes codes that expired before `before` and tallies without a wrong guess since then.
-pub async fn sweep_codes(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn sweep_codes(conn: &mut Connection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from verification_codes where expires_at < $1", before).execute(&mut *conn).await?;
     sqlx::query!("delete from wrong_codes where last_wrong_at < $1", before).execute(conn).await?;
     Ok(())
@@ -237,7 +237,7 @@ pub async fn sweep_codes(conn: &mut PgConnection, before: DateTime<Utc>) -> Resu
 
 /// Until when one of these identities is locked out; `None` if none is.
 pub async fn find_lockout(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     store: StoreId,
     identities: &[String],
     now: DateTime<Utc>,
@@ -253,7 +253,7 @@ pub async fn find_lockout(
 }
 
 /// Forgets the wrong codes for these identities, and so ends their lock-outs.
-pub async fn forget_wrong_codes(conn: &mut PgConnection, store: StoreId, identities: &[String]) -> Result<(), sqlx::Error> {
+pub async fn forget_wrong_codes(conn: &mut Connection, store: StoreId, identities: &[String]) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from wrong_codes where store_id = $1 and identity = any($2)", store.uuid(), identities).execute(conn).await?;
     Ok(())
 }
@@ -271,7 +271,7 @@ pub struct SentCode {
 
 /// Returns the codes that were sent for a customer before an instant, newest first. Only the latest of each purpose and identity is there.
 pub async fn list_sent(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     customer: CustomerId,
     before: DateTime<Utc>,
     limit: i64,
@@ -289,7 +289,7 @@ pub async fn list_sent(
 }
 
 /// Resets the tally of an identity after a right code.
-pub(super) async fn reset_lockout(conn: &mut PgConnection, store: StoreId, identity: &str) -> Result<(), sqlx::Error> {
+pub(super) async fn reset_lockout(conn: &mut Connection, store: StoreId, identity: &str) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from wrong_codes where store_id = $1 and identity = $2", store.uuid(), identity).execute(conn).await?;
     Ok(())
 }

@@ -2,11 +2,11 @@
 //! (`docs/specification/decisions.md`, section 3, Proof).
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
 use crate::contact::Identity;
 use crate::events::Origin;
 use crate::events::names::CUSTOMER_UPDATED;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::storefront::customers::{publish, queries};
 
@@ -24,7 +24,7 @@ impl LostClaims {
 /// Removes `identity`, which `owner` has proven, from every other account that lists it unproven, and publishes an event for each
 /// of these accounts.
 pub async fn settle_claims(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     (origin, store): (Origin, StoreId),
     owner: CustomerId,
     identity: &Identity,

@@ -5,12 +5,12 @@ mod queries;
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
-use sqlx::PgConnection;
 
 use crate::contact::{EmailAddress, Identity, PhoneNumber};
 use crate::events::names::CUSTOMER_CREATED;
 use crate::events::{self, EventName, NewEvent, Origin};
 use crate::kernel::clock::timestamp;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, EventId, StoreId, TypedId};
 use crate::kernel::openapi::object;
 use crate::kernel::password_hashing::HashedPassword;
@@ -132,7 +132,7 @@ impl Customer {
 
 /// Publishes an event about a customer, in the transaction that changes the customer.
 pub async fn publish(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     Origin { company, request }: Origin,
     name: EventName,
     customer: &Customer,
@@ -165,7 +165,7 @@ impl NewCustomer {
 
 /// Locks the accounts that will lose a claim to the new account. Must be the first lock of the transaction: a flow that proves
 /// the same identity for another account also locks the accounts first, before the code and the identity.
-pub async fn lock_claims(conn: &mut PgConnection, newcomer: &NewCustomer) -> Result<(), sqlx::Error> {
+pub async fn lock_claims(conn: &mut Connection, newcomer: &NewCustomer) -> Result<(), sqlx::Error> {
     for identity in newcomer.proven() {
         queries::lock_claimants(conn, newcomer.store, newcomer.id, &identity).await?;
     }
@@ -177,7 +177,7 @@ pub async fn lock_claims(conn: &mut PgConnection, newcomer: &NewCustomer) -> Res
 ///
 /// The caller must not have locked the row of any other account, except with [`lock_claims`].
 pub async fn open_account(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     origin: Origin,
     newcomer: &NewCustomer,
     now: DateTime<Utc>,

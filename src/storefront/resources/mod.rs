@@ -10,17 +10,17 @@ mod texts;
 
 use axum::extract::FromRef;
 use axum::http::Method;
-use sqlx::PgPool;
 
 use crate::companies::Companies;
 use crate::kernel::clock::Clock;
+use crate::kernel::database::Pool;
 use crate::resources::{Extension, ResourceState};
 use crate::storefront::state::Storefront;
 
 pub use stores::{StoreBody, StoreRecord, Stores};
 
 impl ResourceState for Storefront {
-    fn pool(&self) -> &PgPool {
+    fn pool(&self) -> &Pool {
         &self.pool
     }
 

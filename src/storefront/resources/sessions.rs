@@ -78,7 +78,7 @@ impl Storefront {
     /// Ends one session of a customer of the caller's company, at once on this instance.
     async fn end_session(&self, caller: &Caller, id: SessionId) -> Result<(), Problem> {
         caller.require(SessionRecord::AREA, SessionRecord::WRITING)?;
-        let revoked = tokens::revoke_session(&mut *self.pool.acquire().await?, caller.company, id, self.clock.now()).await?;
+        let revoked = tokens::revoke_session(&mut self.pool.acquire().await?, caller.company, id, self.clock.now()).await?;
         self.caches.sessions.invalidate(&revoked.ok_or(ProblemCode::RecordNotFound)?);
         Ok(())
     }
@@ -86,7 +86,7 @@ impl Storefront {
     /// Ends all sessions of a customer of the caller's company, and returns how many there were.
     async fn end_sessions(&self, caller: &Caller, id: CustomerId) -> Result<i64, Problem> {
         caller.require(CustomerRecord::AREA, CustomerRecord::WRITING)?;
-        let revoked = tokens::revoke_customer(&mut *self.pool.acquire().await?, caller.company, id, self.clock.now()).await?;
+        let revoked = tokens::revoke_customer(&mut self.pool.acquire().await?, caller.company, id, self.clock.now()).await?;
         self.caches.invalidate_customer(id);
         Ok(revoked.ok_or(ProblemCode::RecordNotFound)?)
     }

@@ -5,11 +5,11 @@ use std::mem::take;
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::json;
-use sqlx::PgPool;
 
 use crate::audit_trail::ChangedRecord;
 use crate::callers::Area;
 use crate::kernel::clock::Clock;
+use crate::kernel::database::Pool;
 use crate::kernel::ids::StoreId;
 use crate::kernel::problem::Problem;
 use crate::resources::{
@@ -98,14 +98,14 @@ crate::field_type!(Limit<DEFAULT> => i32, UpToAMillion::schema(), initially DEFA
 /// All that the routes of stores need. A command builds it from a pool and a clock, without the many parts of a [`Storefront`].
 #[derive(Clone, Debug)]
 pub struct Stores {
-    pool: PgPool,
+    pool: Pool,
     clock: Clock,
     caches: Caches,
 }
 
 impl Stores {
     /// The stores of a process that serves no customers.
-    pub fn new(pool: PgPool, clock: Clock) -> Self {
+    pub fn new(pool: Pool, clock: Clock) -> Self {
         Self { pool, clock, caches: Caches::new() }
     }
 
@@ -116,7 +116,7 @@ impl Stores {
 }
 
 impl ResourceState for Stores {
-    fn pool(&self) -> &PgPool {
+    fn pool(&self) -> &Pool {
         &self.pool
     }
 

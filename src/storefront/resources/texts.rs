@@ -134,6 +134,6 @@ pub(super) fn conversion_doc() -> OperationDoc {
 pub(super) async fn conversion(State(storefront): State<Storefront>, caller: Caller) -> Result<Json<Value>, Problem> {
     caller.require(Area::Customers, Scope::Read)?;
     let since = storefront.clock.now() - CONVERSION_WINDOW;
-    let ranges = sms_guard::list_conversion(&mut *storefront.pool.acquire().await?, caller.company, since).await?;
+    let ranges = sms_guard::list_conversion(&mut storefront.pool.acquire().await?, caller.company, since).await?;
     Ok(Json(json!({ "since": timestamp(since), "ranges": ranges })))
 }

@@ -3,10 +3,10 @@
 //! address that belongs to an account, because the limit must not lock customers out of their accounts.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::PgConnection;
 
 use crate::contact::EmailAddress;
 use crate::kernel::crypto::sha256;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::StoreId;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::{self, Rule};
@@ -29,7 +29,7 @@ impl From<CoolingDown> for Problem {
 /// Counts a mail as sent if the limit allows it.
 pub async fn reserve(
     storefront: &Storefront,
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     store: StoreId,
     address: &EmailAddress,
     now: DateTime<Utc>,
@@ -40,7 +40,7 @@ pub async fn reserve(
 }
 
 /// Takes back the count of a mail that the server did not accept.
-pub async fn refund(conn: &mut PgConnection, store: StoreId, address: &EmailAddress, at: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn refund(conn: &mut Connection, store: StoreId, address: &EmailAddress, at: DateTime<Utc>) -> Result<(), sqlx::Error> {
     rate_limit::refund(conn, &bucket(store, address), at).await
 }
 

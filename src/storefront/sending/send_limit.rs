@@ -39,5 +39,5 @@ pub async fn limited(
 
 async fn hit(storefront: &Storefront, store: &Store, client: ClientAddress) -> Result<RateLimitStatus, sqlx::Error> {
     let bucket = format!("sending:{}:{}", store.key_id, client.network());
-    rate_limit::hit(&mut *storefront.pool.acquire().await?, &bucket, SEND_LIMIT, storefront.clock.now()).await
+    rate_limit::hit(&mut storefront.pool.acquire().await?, &bucket, SEND_LIMIT, storefront.clock.now()).await
 }

@@ -6,10 +6,10 @@ mod store_key;
 mod text_limits;
 
 use chrono::{DateTime, Utc};
-use sqlx::{Connection, PgConnection};
 
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::{Area, Caller, Scope};
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{KeyId, StoreId};
 use crate::kernel::problem::Problem;
 
@@ -19,7 +19,7 @@ pub use text_limits::{Pause, TextLimits};
 
 /// Creates a key of a store. Returns `None` if the caller's company does not have this store.
 pub async fn create_store_key(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     caller: &Caller,
     store: StoreId,
     now: DateTime<Utc>,
@@ -36,7 +36,7 @@ pub async fn create_store_key(
 }
 
 /// Revokes a store key. Returns `false` if the caller's company has no live key with this id.
-pub async fn revoke_store_key(conn: &mut PgConnection, caller: &Caller, id: KeyId, now: DateTime<Utc>) -> Result<bool, Problem> {
+pub async fn revoke_store_key(conn: &mut Connection, caller: &Caller, id: KeyId, now: DateTime<Utc>) -> Result<bool, Problem> {
     caller.require(Area::Integration, Scope::Admin)?;
     let mut transaction = conn.begin().await?;
     let revoked = queries::revoke_store_key(&mut transaction, caller.company, id, now).await?;

@@ -1,14 +1,14 @@
 //! The SQL of stores and their keys.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::PgConnection;
 use uuid::Uuid;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::storefront::stores::text_limits::{Pause, TextLimits};
 
 /// The stores of a company, the oldest first.
-pub async fn list_stores(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<(StoreId, String)>, sqlx::Error> {
+pub async fn list_stores(conn: &mut Connection, company: CompanyId) -> Result<Vec<(StoreId, String)>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"select id as "id: StoreId", name from stores where company_id = $1 and deleted_at is null order by created_at, id"#,
         company.uuid(),
@@ -19,7 +19,7 @@ pub async fn list_stores(conn: &mut PgConnection, company: CompanyId) -> Result<
 }
 
 pub(super) async fn insert_store_key(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     id: KeyId,
     company: CompanyId,
     store: StoreId,
@@ -49,7 +49,7 @@ pub struct Store {
 }
 
 /// Returns the store whose key has this digest, unless the key is revoked.
-pub async fn find_store(conn: &mut PgConnection, digest: &[u8], now: DateTime<Utc>) -> Result<Option<Store>, sqlx::Error> {
+pub async fn find_store(conn: &mut Connection, digest: &[u8], now: DateTime<Utc>) -> Result<Option<Store>, sqlx::Error> {
     sqlx::query_as!(
         Store,
         "select store_keys.id as key_id, stores.id, stores.company_id, stores.name
@@ -63,7 +63,7 @@ pub async fn find_store(conn: &mut PgConnection, digest: &[u8], now: DateTime<Ut
 }
 
 /// The company whose store has this key.
-pub async fn company_of_store_key(conn: &mut PgConnection, id: KeyId) -> Result<Option<CompanyId>, sqlx::Error> {
+pub async fn company_of_store_key(conn: &mut Connection, id: KeyId) -> Result<Option<CompanyId>, sqlx::Error> {
     let found = sqlx::query_scalar!(
         "select company_id from stores where id = (select store_id from store_keys where store_keys.id = $1)",
         id.uuid(),
@@ -72,7 +72,7 @@ pub async fn company_of_store_key(conn: &mut PgConnection, id: KeyId) -> Result<
 }
 
 pub(super) async fn revoke_store_key(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     company: CompanyId,
     id: KeyId,
     now: DateTime<Utc>,
@@ -90,7 +90,7 @@ pub(super) async fn revoke_store_key(
 }
 
 /// Returns the pause of the store's texts, if they are paused.
-pub async fn find_pause(conn: &mut PgConnection, store: StoreId) -> Result<Option<Pause>, sqlx::Error> {
+pub async fn find_pause(conn: &mut Connection, store: StoreId) -> Result<Option<Pause>, sqlx::Error> {
     let row = sqlx::query!("select texts_paused_at, texts_paused_reason from stores where id = $1", store.uuid()).fetch_one(conn).await?;
     Ok(pause_of(row.texts_paused_at, row.texts_paused_reason))
 }
@@ -104,7 +104,7 @@ pub struct TextBudget {
 }
 
 /// The budgets of those of these stores that are open.
-pub async fn list_text_budgets(conn: &mut PgConnection, ids: &[Uuid]) -> Result<Vec<TextBudget>, sqlx::Error> {
+pub async fn list_text_budgets(conn: &mut Connection, ids: &[Uuid]) -> Result<Vec<TextBudget>, sqlx::Error> {
     sqlx::query_as!(
         TextBudget,
         r#"select id as "store: StoreId", name, texts_per_day as per_day from stores where id = any($1) and deleted_at is null"#,
@@ -120,7 +120,7 @@ fn pause_of(since: Option<DateTime<Utc>>, reason: Option<String>) -> Option<Paus
 
 /// Returns the store's limits and locks them until the transaction ends, so that no other text of the store is judged in the
 /// meantime.
-pub async fn lock_text_limits(conn: &mut PgConnection, store: StoreId) -> Result<TextLimits, sqlx::Error> {
+pub async fn lock_text_limits(conn: &mut Connection, store: StoreId) -> Result<TextLimits, sqlx::Error> {
     let row = sqlx::query!(
         "select texts_paused_at, texts_paused_reason, texts_resumed_at, text_countries, seconds_between_texts, texts_per_number_and_hour,
                 texts_per_number_and_day, numbers_per_range, texts_per_day
@@ -144,7 +144,7 @@ pub async fn lock_text_limits(conn: &mut PgConnection, store: StoreId) -> Result
 /// Pauses the store's texts until an operator ends the pause. Returns the company, or `None` if they were already paused. It is a change
 /// of the record: a request that was made of the version before cannot lift a pause that nobody has seen.
 pub async fn pause_texts(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     store: StoreId,
     reason: &str,
     now: DateTime<Utc>,

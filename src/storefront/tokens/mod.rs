@@ -5,9 +5,9 @@ mod queries;
 
 use chrono::{DateTime, Utc};
 use secrecy::{ExposeSecret, SecretString};
-use sqlx::PgConnection;
 
 use crate::kernel::crypto::{SecretDigest, random_base62, sha256};
+use crate::kernel::database::Connection;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::audit::SignInAttempt;
@@ -67,7 +67,7 @@ impl Presented {
 /// Issues a token after a successful `attempt` and records the sign-in in the audit. The token is returned in plain text and stored as
 /// a digest.
 pub async fn issue(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     attempt: &SignInAttempt<'_>,
     customer: CustomerId,
     expires_at: DateTime<Utc>,
@@ -80,7 +80,7 @@ pub async fn issue(
 /// The same after a right password. Returns `None` and issues no token if the password hash has been replaced since (even by an
 /// upgrade of the same password) or the account is closed.
 pub async fn issue_unless_password_replaced(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     attempt: &SignInAttempt<'_>,
     customer: &Customer,
     expires_at: DateTime<Utc>,
@@ -90,7 +90,7 @@ pub async fn issue_unless_password_replaced(
 }
 
 async fn insert(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     attempt: &SignInAttempt<'_>,
     customer: CustomerId,
     password_hash: Option<&HashedPassword>,

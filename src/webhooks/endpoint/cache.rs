@@ -6,10 +6,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use quick_cache::sync::Cache;
-use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::SubscriptionId;
 use crate::webhooks::endpoint::Endpoint;
 use crate::webhooks::endpoint::queries;
@@ -32,7 +32,7 @@ impl EndpointCache {
     /// Returns the endpoints of these subscriptions, given with their versions; those that are not cached are read from the database.
     pub async fn get_or_load(
         &self,
-        conn: &mut PgConnection,
+        conn: &mut Connection,
         key: &ApplicationKey,
         versions: impl Iterator<Item = (SubscriptionId, i64)>,
     ) -> Result<Endpoints, sqlx::Error> {

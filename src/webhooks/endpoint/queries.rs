@@ -1,14 +1,14 @@
 //! The SQL of endpoints.
 
-use sqlx::PgConnection;
 use uuid::Uuid;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::SubscriptionId;
 use crate::webhooks::endpoint::{AttemptTimeout, SignatureFormat, StoredSubscription};
 use crate::webhooks::targets::EndpointUrl;
 
 /// Reads what sending needs to know about these subscriptions.
-pub async fn find_endpoints(conn: &mut PgConnection, subscriptions: &[Uuid]) -> Result<Vec<StoredSubscription>, sqlx::Error> {
+pub async fn find_endpoints(conn: &mut Connection, subscriptions: &[Uuid]) -> Result<Vec<StoredSubscription>, sqlx::Error> {
     sqlx::query_as!(
         StoredSubscription,
         r#"select subscription_id as "subscription!: SubscriptionId", version as "version!", url as "url!: EndpointUrl",

@@ -1,8 +1,8 @@
 //! The attempts of a delivery, and the event that they sent.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{AttemptId, DeliveryId, EventId};
 
 #[derive(Debug)]
@@ -19,12 +19,12 @@ pub struct LoggedAttempt {
 }
 
 /// The bytes of an event, unless its retention has ended.
-pub async fn find_body(conn: &mut PgConnection, event: EventId) -> Result<Option<Vec<u8>>, sqlx::Error> {
+pub async fn find_body(conn: &mut Connection, event: EventId) -> Result<Option<Vec<u8>>, sqlx::Error> {
     sqlx::query_scalar!(r#"select body as "body!" from event_stream where id = $1"#, event.uuid()).fetch_optional(conn).await
 }
 
 /// The attempts of a delivery, in order.
-pub async fn list_attempts(conn: &mut PgConnection, delivery: DeliveryId) -> Result<Vec<LoggedAttempt>, sqlx::Error> {
+pub async fn list_attempts(conn: &mut Connection, delivery: DeliveryId) -> Result<Vec<LoggedAttempt>, sqlx::Error> {
     sqlx::query_as!(
         LoggedAttempt,
         r#"select id as "id: AttemptId", number, started_at, duration_ms, status, error, request_headers, response_headers, response_body

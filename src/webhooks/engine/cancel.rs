@@ -4,8 +4,8 @@
 //! endpoint.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{DeliveryId, SubscriptionId};
 
 /// A cancellation mark: the subscription, and how far its deliveries are cancelled.
@@ -17,7 +17,7 @@ pub struct Cancellation {
 
 /// Cancels the deliveries in flight to an endpoint, and marks all its waiting deliveries as cancelled. The endpoint must be locked
 /// by an earlier statement, because this one sees only what was committed when it began.
-pub async fn cancel_waiting(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<Cancellation, sqlx::Error> {
+pub async fn cancel_waiting(conn: &mut Connection, subscription: SubscriptionId) -> Result<Cancellation, sqlx::Error> {
     sqlx::query_as!(
         Cancellation,
         r#"with flying as (
@@ -32,7 +32,7 @@ pub async fn cancel_waiting(conn: &mut PgConnection, subscription: SubscriptionI
 }
 
 /// The marks whose deliveries may not all be closed yet, oldest first.
-pub async fn find_cancelled(conn: &mut PgConnection) -> Result<Vec<Cancellation>, sqlx::Error> {
+pub async fn find_cancelled(conn: &mut Connection) -> Result<Vec<Cancellation>, sqlx::Error> {
     sqlx::query_as!(
         Cancellation,
         r#"select subscription_id as "subscription: SubscriptionId", cancelled_before as "before!" from endpoints
@@ -43,7 +43,7 @@ pub async fn find_cancelled(conn: &mut PgConnection) -> Result<Vec<Cancellation>
 }
 
 /// Locks the next cancelled deliveries, except those that another transaction is closing.
-pub async fn lock_batch(conn: &mut PgConnection, cancellation: Cancellation, limit: usize) -> Result<Vec<DeliveryId>, sqlx::Error> {
+pub async fn lock_batch(conn: &mut Connection, cancellation: Cancellation, limit: usize) -> Result<Vec<DeliveryId>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select id as "id: DeliveryId" from waiting where subscription_id = $1 and place < $2
          order by created_at, id limit $3 for update skip locked"#,
@@ -56,7 +56,7 @@ pub async fn lock_batch(conn: &mut PgConnection, cancellation: Cancellation, lim
 }
 
 /// Closes those of the deliveries that are waiting; returns whether there were any.
-pub async fn close(conn: &mut PgConnection, deliveries: &[DeliveryId], now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+pub async fn close(conn: &mut Connection, deliveries: &[DeliveryId], now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let closed = sqlx::query!(
         "with closed as (
              delete from waiting where id = any($1)
@@ -74,13 +74,13 @@ pub async fn close(conn: &mut PgConnection, deliveries: &[DeliveryId], now: Date
 }
 
 /// Marks a delivery in flight as cancelled; returns whether it was in flight.
-pub async fn cancel_in_flight(conn: &mut PgConnection, id: DeliveryId) -> Result<bool, sqlx::Error> {
+pub async fn cancel_in_flight(conn: &mut Connection, id: DeliveryId) -> Result<bool, sqlx::Error> {
     let marked = sqlx::query!("update in_flight set cancelled = true where id = $1", id.uuid()).execute(conn).await?;
     Ok(marked.rows_affected() > 0)
 }
 
 /// The endpoints whose webhooks are paused.
-pub async fn list_paused(conn: &mut PgConnection) -> Result<Vec<SubscriptionId>, sqlx::Error> {
+pub async fn list_paused(conn: &mut Connection) -> Result<Vec<SubscriptionId>, sqlx::Error> {
     sqlx::query_scalar!(r#"select subscription_id as "subscription: SubscriptionId" from endpoints where paused order by subscription_id"#)
         .fetch_all(conn)
         .await
@@ -88,7 +88,7 @@ pub async fn list_paused(conn: &mut PgConnection) -> Result<Vec<SubscriptionId>,
 
 /// The oldest deliveries that wait for an endpoint, of those made before `made_before`. The endpoint must be locked.
 pub async fn list_waiting(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     subscription: SubscriptionId,
     made_before: DateTime<Utc>,
     limit: usize,
@@ -104,7 +104,7 @@ pub async fn list_waiting(
 }
 
 /// Removes the mark, unless a delivery that it covers is still waiting or a newer mark has replaced it.
-pub async fn finish(conn: &mut PgConnection, cancellation: Cancellation) -> Result<(), sqlx::Error> {
+pub async fn finish(conn: &mut Connection, cancellation: Cancellation) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update endpoints set cancelled_before = null where subscription_id = $1 and cancelled_before = $2
          and not exists (select from waiting where subscription_id = $1 and place < $2)",

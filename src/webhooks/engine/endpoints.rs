@@ -1,21 +1,21 @@
 //! The rows of endpoints: how each one is doing, and since when operators know.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, SubscriptionId};
 
 /// The NOTIFY channel for endpoints that are no longer paused, for which deliveries may wait that became due long ago.
 pub const RESUMED: &str = "portico_resumed";
 
 /// Inserts the row of a new subscription's endpoint.
-pub async fn insert(conn: &mut PgConnection, subscription: SubscriptionId, paused: bool) -> Result<(), sqlx::Error> {
+pub async fn insert(conn: &mut Connection, subscription: SubscriptionId, paused: bool) -> Result<(), sqlx::Error> {
     sqlx::query!("insert into endpoints (subscription_id, paused) values ($1, $2)", subscription.uuid(), paused).execute(conn).await?;
     Ok(())
 }
 
 /// Holds the deliveries of the endpoint, or no longer. It waits for whoever moves them: what is not in flight by then stays.
-pub async fn set_paused(conn: &mut PgConnection, subscription: SubscriptionId, paused: bool) -> Result<(), sqlx::Error> {
+pub async fn set_paused(conn: &mut Connection, subscription: SubscriptionId, paused: bool) -> Result<(), sqlx::Error> {
     sqlx::query!("update endpoints set paused = $2 where subscription_id = $1 and paused <> $2", subscription.uuid(), paused)
         .execute(conn)
         .await?;
@@ -23,19 +23,19 @@ pub async fn set_paused(conn: &mut PgConnection, subscription: SubscriptionId, p
 }
 
 /// Wakes the workers of all instances when the transaction commits.
-pub async fn notify_resumed(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+pub async fn notify_resumed(conn: &mut Connection) -> Result<(), sqlx::Error> {
     sqlx::query!("select pg_notify($1, '')", RESUMED).execute(conn).await?;
     Ok(())
 }
 
 /// Locks the row of the endpoint: until the transaction ends, no other transaction moves its deliveries between tables.
-pub async fn lock(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
+pub async fn lock(conn: &mut Connection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
     sqlx::query!("select from endpoints where subscription_id = $1 for no key update", subscription.uuid()).execute(conn).await?;
     Ok(())
 }
 
 /// Resets the health of the endpoint, because enabling a subscription implies that its endpoint works.
-pub async fn reset_health(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
+pub async fn reset_health(conn: &mut Connection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update endpoints set consecutive_failures = 0, failing_since = null, open_until = null where subscription_id = $1",
         subscription.uuid(),
@@ -46,7 +46,7 @@ pub async fn reset_health(conn: &mut PgConnection, subscription: SubscriptionId)
 }
 
 /// Forgets the certificate of the endpoint, because its URL is another.
-pub async fn forget_certificate(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
+pub async fn forget_certificate(conn: &mut Connection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
     sqlx::query!("update endpoints set certificate_expires_at = null where subscription_id = $1", subscription.uuid())
         .execute(conn)
         .await?;
@@ -75,7 +75,7 @@ pub struct Suspect {
 }
 
 /// Endpoints that have been failing for at least two days, and those whose operators have been notified.
-pub async fn list_suspects(conn: &mut PgConnection) -> Result<Vec<Suspect>, sqlx::Error> {
+pub async fn list_suspects(conn: &mut Connection) -> Result<Vec<Suspect>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"select company_id as "company!: CompanyId", subscription_id as "subscription!: SubscriptionId",
                   failing_since, last_failure_at, last_success_at, noticed_percent, noticed_since
@@ -101,7 +101,7 @@ pub async fn list_suspects(conn: &mut PgConnection) -> Result<Vec<Suspect>, sqlx
 }
 
 /// Reads the episode of an endpoint and locks its row until the transaction ends.
-pub async fn lock_episode(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<Episode, sqlx::Error> {
+pub async fn lock_episode(conn: &mut Connection, subscription: SubscriptionId) -> Result<Episode, sqlx::Error> {
     sqlx::query_as!(
         Episode,
         "select failing_since, last_failure_at, last_success_at, noticed_percent, noticed_since
@@ -114,7 +114,7 @@ pub async fn lock_episode(conn: &mut PgConnection, subscription: SubscriptionId)
 
 /// Stores which notice the operators have been given.
 pub async fn record_notice(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     subscription: SubscriptionId,
     percent: i16,
     since: Option<DateTime<Utc>>,

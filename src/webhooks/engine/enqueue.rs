@@ -1,14 +1,14 @@
 //! Queues a delivery of one event for one subscription.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
 use crate::events::Addressed;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{DeliveryId, SubscriptionId};
 
 /// Queues a first delivery of an event that is addressed to this subscription.
 pub async fn enqueue(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     event: &Addressed,
     subscription: SubscriptionId,
     now: DateTime<Utc>,

@@ -1,9 +1,9 @@
 //! What is counted by the hour, and how endpoints stand.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::PgConnection;
 
 use crate::callers::Owner;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, SubscriptionId};
 
 /// The deliveries that wait for an endpoint are counted up to this number.
@@ -38,7 +38,7 @@ pub struct Count {
 
 /// How those of the endpoints stand that belong to the company, or to one owner of it, and whose webhooks are not deleted.
 pub async fn list_conditions(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     company: CompanyId,
     owner: Option<&Owner>,
     subscriptions: &[SubscriptionId],
@@ -68,7 +68,7 @@ pub async fn list_conditions(
 /// The webhooks of a company, or of one owner of it, whose endpoints are failing, those that have been failing longest first. An index has
 /// all that fail.
 pub async fn list_failing(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     company: CompanyId,
     owner: Option<&Owner>,
     limit: i64,
@@ -92,7 +92,7 @@ pub async fn list_failing(
 /// the beginning. An index has all by their end. What ended before `outdated_before` counts only if an attempt has failed since: the endpoint
 /// may have another by now.
 pub async fn list_expiring(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     company: CompanyId,
     owner: Option<&Owner>,
     (outdated_before, before): (DateTime<Utc>, DateTime<Utc>),
@@ -116,7 +116,7 @@ pub async fn list_expiring(
 
 /// The attempts of some endpoints since `since`, by steps of this length that are counted from midnight UTC.
 pub async fn list_attempts(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     subscriptions: &[SubscriptionId],
     since: DateTime<Utc>,
     step: TimeDelta,
@@ -137,7 +137,7 @@ pub async fn list_attempts(
 
 /// The attempts of all endpoints of a company.
 pub async fn list_attempts_of_company(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     company: CompanyId,
     since: DateTime<Utc>,
     step: TimeDelta,
@@ -156,7 +156,7 @@ pub async fn list_attempts_of_company(
 
 /// The number of events of a company in each step that had any.
 pub async fn list_events(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     company: CompanyId,
     since: DateTime<Utc>,
     step: TimeDelta,
@@ -174,7 +174,7 @@ pub async fn list_events(
 }
 
 /// Deletes the counts of hours before `kept_since`.
-pub async fn delete_expired(conn: &mut PgConnection, kept_since: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn delete_expired(conn: &mut Connection, kept_since: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from attempt_hours where hour < $1", kept_since).execute(&mut *conn).await?;
     sqlx::query!("delete from event_hours where hour < $1", kept_since).execute(conn).await?;
     Ok(())

@@ -1,10 +1,10 @@
 //! Repeating: makes new deliveries from closed ones, or of an event. Rows are only added to `waiting`, which needs no lock of the endpoint.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::callers::{Caller, Owner};
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId};
 use crate::webhooks::delivery_state::Repeatable;
 
@@ -17,7 +17,7 @@ pub struct Wanted {
 
 /// The number of deliveries created from `wanted.since` until `until` that would be replayed.
 pub async fn count_repeated(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     subscription: SubscriptionId,
     wanted: Wanted,
     until: DateTime<Utc>,
@@ -59,7 +59,7 @@ pub struct Batch {
 }
 
 /// Creates the next `limit` deliveries of a replay.
-pub async fn repeat_batch(conn: &mut PgConnection, replay: &Remaining, limit: i64, now: DateTime<Utc>) -> Result<Batch, sqlx::Error> {
+pub async fn repeat_batch(conn: &mut Connection, replay: &Remaining, limit: i64, now: DateTime<Utc>) -> Result<Batch, sqlx::Error> {
     let time = &DeliveryId::new(now).uuid().to_string()[..15];
     sqlx::query_as!(
         Batch,
@@ -95,7 +95,7 @@ pub async fn repeat_batch(conn: &mut PgConnection, replay: &Remaining, limit: i6
 }
 
 /// Whether the delivery is still waiting or in flight, cancelled or not.
-pub async fn is_open(conn: &mut PgConnection, id: DeliveryId) -> Result<bool, sqlx::Error> {
+pub async fn is_open(conn: &mut Connection, id: DeliveryId) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select exists (select from waiting where id = $1) or exists (select from in_flight where id = $1) as "is_open!""#,
         id.uuid(),
@@ -105,7 +105,7 @@ pub async fn is_open(conn: &mut PgConnection, id: DeliveryId) -> Result<bool, sq
 }
 
 /// Creates the replay `again` of a closed delivery, if its event is still kept. Returns whether it is.
-pub async fn repeat_delivery(conn: &mut PgConnection, id: DeliveryId, again: DeliveryId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+pub async fn repeat_delivery(conn: &mut Connection, id: DeliveryId, again: DeliveryId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let made = sqlx::query!(
         "insert into waiting (id, company_id, subscription_id, event_id, event, sequence, replay_of, lane, due_at, created_at, updated_at)
          select $2, company_id, subscription_id, event_id, event, sequence, id, 3, $3, $3, $3 from deliveries
@@ -124,7 +124,7 @@ pub async fn repeat_delivery(conn: &mut PgConnection, id: DeliveryId, again: Del
 /// first one. With `count_only`, nothing is created. `None` if the company has no such event. A caller who is restricted to one owner repeats
 /// events of that owner to webhooks of that owner.
 pub async fn repeat_event(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     caller: &Caller,
     event: EventId,
     count_only: bool,

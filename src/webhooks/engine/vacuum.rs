@@ -7,8 +7,9 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use sqlx::{AssertSqlSafe, Executor, PgConnection};
+use sqlx::{AssertSqlSafe, Executor};
 
+use crate::kernel::database::Connection;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::webhooks::Webhooks;
 
@@ -23,15 +24,16 @@ impl Webhooks {
     /// Vacuums the tables of the queue that many rows have left. It locks nothing that other statements wait for, and skips a table
     /// that is being vacuumed already.
     pub async fn vacuum_queue(&self) -> Result<(), sqlx::Error> {
-        let mut conn = self.worker_pool.acquire().await?;
-        for table in tables_to_vacuum(&mut conn).await? {
+        let tables = tables_to_vacuum(&mut self.worker_pool.acquire().await?).await?;
+        for table in tables {
+            let mut conn = self.worker_pool.acquire_patient().await?;
             conn.execute(AssertSqlSafe(format!("vacuum (skip_locked, truncate off) {table}"))).await?;
         }
         Ok(())
     }
 }
 
-async fn tables_to_vacuum(conn: &mut PgConnection) -> Result<Vec<String>, sqlx::Error> {
+async fn tables_to_vacuum(conn: &mut Connection) -> Result<Vec<String>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select relname::text as "name!" from pg_stat_user_tables
            where relid in ('outbox'::regclass, 'waiting'::regclass, 'in_flight'::regclass) and n_dead_tup >= greatest($1, n_live_tup / 5)

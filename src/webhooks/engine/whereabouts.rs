@@ -1,9 +1,9 @@
 //! Where the delivery of an event to an endpoint is, and what it waits for.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
 use crate::callers::{Caller, Owner};
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 
 /// The delivery of an event to an endpoint: the first one, or the latest replay if there are any.
@@ -28,7 +28,7 @@ pub struct Whereabouts {
 
 /// Finds the delivery; `None` if there is none, or none any more.
 pub async fn find(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     company: CompanyId,
     event: EventId,
     subscription: SubscriptionId,
@@ -76,7 +76,7 @@ pub struct Published {
 }
 
 /// Finds an event that the caller may know of.
-pub async fn find_event(conn: &mut PgConnection, caller: &Caller, event: EventId) -> Result<Option<Published>, sqlx::Error> {
+pub async fn find_event(conn: &mut Connection, caller: &Caller, event: EventId) -> Result<Option<Published>, sqlx::Error> {
     sqlx::query_as!(
         Published,
         r#"select event as "name!", created_at as "published_at!", addressed_to as "addressed_to: SubscriptionId",

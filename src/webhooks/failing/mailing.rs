@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::join_all;
-use sqlx::PgConnection;
 
 use crate::contact::EmailAddress;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::providers::mail::Letter;
@@ -32,7 +32,7 @@ const EVERY: Duration = Duration::from_secs(10);
 
 /// Stores a mail to each address. It replaces an unsent mail to the same address about the same webhook.
 pub(super) async fn store_letters(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     subscription: SubscriptionId,
     addresses: &[EmailAddress],
     words: &Words,
@@ -48,7 +48,7 @@ impl Webhooks {
     /// Sends the next batch of due mails. Returns whether there were any.
     pub async fn send_letters(&self) -> Result<bool, sqlx::Error> {
         let now = self.clock.now();
-        let letters = queries::claim_letters(&mut *self.worker_pool.acquire().await?, BATCH, now, now + LEASE).await?;
+        let letters = queries::claim_letters(&mut self.worker_pool.acquire().await?, BATCH, now, now + LEASE).await?;
         // All mails are sent before the first database error is returned, so that an error does not cancel the others.
         let sent = join_all(letters.into_iter().map(|letter| self.send_letter(letter))).await;
         let sent: Vec<()> = sent.into_iter().collect::<Result<_, _>>()?;

@@ -1,9 +1,9 @@
 //! The SQL of the mails about failing endpoints.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
 use crate::contact::EmailAddress;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{LetterId, SubscriptionId};
 use crate::webhooks::failing::letter::Words;
 
@@ -20,7 +20,7 @@ pub(super) struct Kept {
 /// Stores a mail. It replaces an unsent mail to the same address about the same webhook. If that one is being sent at this moment,
 /// the new mail is still sent, because it has a new id.
 pub(super) async fn store_letter(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     subscription: SubscriptionId,
     address: &EmailAddress,
     words: &Words,
@@ -44,7 +44,7 @@ pub(super) async fn store_letter(
 
 /// Takes leases on up to `limit` due mails, until `until`.
 pub(super) async fn claim_letters(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     limit: i64,
     now: DateTime<Utc>,
     until: DateTime<Utc>,
@@ -69,13 +69,13 @@ pub(super) async fn claim_letters(
 }
 
 /// Counts a failed attempt and schedules the retry of a mail for `due_at`.
-pub(super) async fn postpone_letter(conn: &mut PgConnection, id: LetterId, due_at: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub(super) async fn postpone_letter(conn: &mut Connection, id: LetterId, due_at: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("update operator_letters set failures = failures + 1, due_at = $2 where id = $1", id.uuid(), due_at).execute(conn).await?;
     Ok(())
 }
 
 /// Deletes a mail that was sent, or has no retries left.
-pub(super) async fn delete_letter(conn: &mut PgConnection, id: LetterId) -> Result<(), sqlx::Error> {
+pub(super) async fn delete_letter(conn: &mut Connection, id: LetterId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from operator_letters where id = $1", id.uuid()).execute(conn).await?;
     Ok(())
 }

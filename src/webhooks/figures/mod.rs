@@ -23,9 +23,9 @@ mod series;
 use std::collections::HashMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::PgConnection;
 
 use crate::callers::Owner;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, SubscriptionId};
 use crate::webhooks::engine::figures::{self, Condition, Count};
 
@@ -40,7 +40,7 @@ const RETENTION: TimeDelta = TimeDelta::days(31);
 /// How those of the webhooks stand that belong to the company, or to one owner of it, and are not deleted, and their figures; in the order
 /// of `webhooks`.
 pub async fn of_webhooks(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     company: CompanyId,
     owner: Option<&Owner>,
     webhooks: &[SubscriptionId],
@@ -62,7 +62,7 @@ pub async fn of_webhooks(
 }
 
 /// The figures of all webhooks of a company, and the number of its events.
-async fn of_company(conn: &mut PgConnection, company: CompanyId, period: Period, now: DateTime<Utc>) -> Result<Figures, sqlx::Error> {
+async fn of_company(conn: &mut Connection, company: CompanyId, period: Period, now: DateTime<Utc>) -> Result<Figures, sqlx::Error> {
     let (since, step) = (period.begins_at(now), period.step());
     let counts = figures::list_attempts_of_company(conn, company, since, step).await?;
     let events = figures::list_events(conn, company, since, step).await?;
@@ -70,6 +70,6 @@ async fn of_company(conn: &mut PgConnection, company: CompanyId, period: Period,
 }
 
 /// Deletes the counts that no period reaches any more.
-pub async fn delete_expired(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn delete_expired(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     figures::delete_expired(conn, now - RETENTION).await
 }

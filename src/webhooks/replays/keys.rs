@@ -6,11 +6,11 @@
 use axum::http::StatusCode;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
-use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::callers::Caller;
 use crate::kernel::crypto::sha256;
+use crate::kernel::database::Connection;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{Line, RecordTransaction};
 use crate::webhooks::Webhooks;
@@ -73,6 +73,6 @@ pub(super) async fn take(transaction: &mut RecordTransaction<Webhooks>, key: Opt
     }
 }
 
-pub async fn delete_expired_keys(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn delete_expired_keys(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     queries::delete_keys_until(conn, now - LIFETIME).await
 }

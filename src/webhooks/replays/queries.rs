@@ -1,9 +1,9 @@
 //! The SQL of replays: their progress and their keys.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 use uuid::Uuid;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, ReplayId, SubscriptionId};
 use crate::webhooks::delivery_state::Repeatable;
 use crate::webhooks::engine::repeat::{Batch, Remaining};
@@ -17,7 +17,7 @@ pub(super) struct Locked {
 }
 
 /// The unfinished replays, except while deliveries that they may concern are still being cancelled.
-pub(super) async fn find_unfinished(conn: &mut PgConnection) -> Result<Vec<ReplayId>, sqlx::Error> {
+pub(super) async fn find_unfinished(conn: &mut Connection) -> Result<Vec<ReplayId>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select id as "id: ReplayId" from replays where finished_at is null
            and not exists (select from cancellations where cancellations.subscription_id = replays.subscription_id)
@@ -28,7 +28,7 @@ pub(super) async fn find_unfinished(conn: &mut PgConnection) -> Result<Vec<Repla
 }
 
 /// Locks an unfinished replay; `None` if it is finished or locked by another transaction.
-pub(super) async fn lock_replay(conn: &mut PgConnection, id: ReplayId) -> Result<Option<Locked>, sqlx::Error> {
+pub(super) async fn lock_replay(conn: &mut Connection, id: ReplayId) -> Result<Option<Locked>, sqlx::Error> {
     let row = sqlx::query!(
         r#"select subscription_id as "subscription: SubscriptionId", state as "state: Repeatable", until, position_at, position_id
            from replays where id = $1 and finished_at is null
@@ -48,7 +48,7 @@ pub(super) async fn lock_replay(conn: &mut PgConnection, id: ReplayId) -> Result
 }
 
 pub(super) async fn record_progress(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     replay: &Locked,
     batch: &Batch,
     finished: bool,
@@ -72,7 +72,7 @@ pub(super) async fn record_progress(
 }
 
 /// Ends the unfinished replays of a subscription where they are.
-pub async fn stop_replays(conn: &mut PgConnection, subscription: SubscriptionId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn stop_replays(conn: &mut Connection, subscription: SubscriptionId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update replays set finished_at = $2, version = version + 1, updated_at = $2 where subscription_id = $1 and finished_at is null",
         subscription.uuid(),
@@ -84,7 +84,7 @@ pub async fn stop_replays(conn: &mut PgConnection, subscription: SubscriptionId,
 }
 
 /// Deletes the replays that ended before `before`. There are few of them, because each was requested individually.
-pub async fn delete_ended(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn delete_ended(conn: &mut Connection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from replays where finished_at < $1", before).execute(conn).await?;
     Ok(())
 }
@@ -101,7 +101,7 @@ pub(super) struct Kept {
 
 /// Stores a key, unless it has been used since `cutoff`. Returns whether it was stored. Waits for a concurrent request with the key.
 pub(super) async fn take_key(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     company: CompanyId,
     key: &Key,
     made: Uuid,
@@ -125,21 +125,21 @@ pub(super) async fn take_key(
     Ok(taken.rows_affected() > 0)
 }
 
-pub(super) async fn find_key(conn: &mut PgConnection, company: CompanyId, key: &Key) -> Result<Kept, sqlx::Error> {
+pub(super) async fn find_key(conn: &mut Connection, company: CompanyId, key: &Key) -> Result<Kept, sqlx::Error> {
     sqlx::query_as!(Kept, "select digest, made, count from replay_keys where company_id = $1 and key = $2", company.uuid(), key.text)
         .fetch_one(conn)
         .await
 }
 
 /// Stores the number of deliveries that were created under a key.
-pub(super) async fn record_count(conn: &mut PgConnection, company: CompanyId, key: &Key, count: i64) -> Result<(), sqlx::Error> {
+pub(super) async fn record_count(conn: &mut Connection, company: CompanyId, key: &Key, count: i64) -> Result<(), sqlx::Error> {
     sqlx::query!("update replay_keys set count = $3 where company_id = $1 and key = $2", company.uuid(), key.text, count)
         .execute(conn)
         .await?;
     Ok(())
 }
 
-pub(super) async fn delete_keys_until(conn: &mut PgConnection, cutoff: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub(super) async fn delete_keys_until(conn: &mut Connection, cutoff: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from replay_keys where created_at <= $1", cutoff).execute(conn).await?;
     Ok(())
 }

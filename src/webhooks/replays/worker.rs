@@ -18,7 +18,7 @@ impl Webhooks {
     /// Creates the next batch of each replay that no other instance is working on, so no replay waits for another. Returns whether
     /// there was any.
     pub async fn continue_replays(&self) -> Result<bool, sqlx::Error> {
-        let replays = queries::find_unfinished(&mut *self.worker_pool.acquire().await?).await?;
+        let replays = queries::find_unfinished(&mut self.worker_pool.acquire().await?).await?;
         let mut any = false;
         for replay in replays {
             match self.create_next_batch(replay).await {

@@ -3,10 +3,10 @@
 use std::mem::take;
 
 use serde_json::{Map, Value};
-use sqlx::PgConnection;
 
 use crate::callers::{Area, Caller, Owner};
 use crate::companies;
+use crate::kernel::database::Connection;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
@@ -31,7 +31,7 @@ impl Resource for Subscription {
         self.owner.as_ref()
     }
 
-    async fn details(webhooks: &Webhooks, conn: &mut PgConnection, record: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
+    async fn details(webhooks: &Webhooks, conn: &mut Connection, record: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let health = health::member(conn, record.company, record.id, webhooks.clock.now()).await?;
         Ok(members! { "health": health })
     }

@@ -17,11 +17,11 @@ mod recorder;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::postgres::PgListener;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use crate::events;
+use crate::kernel::database::Notifications;
 use crate::kernel::error_chain::chain;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::webhooks::engine::endpoints::RESUMED;
@@ -123,19 +123,16 @@ async fn listen(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>) {
 }
 
 async fn forward_notifications(webhooks: &Webhooks, wake: &Wake) -> Result<(), sqlx::Error> {
-    let mut listener = PgListener::connect_with(&webhooks.worker_pool).await?;
-    listener.listen_all([events::PUBLISHED, RESUMED]).await?;
+    let mut notifications = Notifications::listen(&webhooks.worker_pool, [events::PUBLISHED, RESUMED]).await?;
+    // Events can be published before `listen` takes effect or between two connections, so wake once before the first notification.
+    wake.notified();
     loop {
-        // Events can be published before `listen` takes effect or between two connections, so wake once before the first
-        // notification.
-        wake.notified();
-        while let Some(notification) = listener.try_recv().await? {
-            // The dispatcher already knows of the events that this instance committed.
-            match notification.channel() {
-                RESUMED => wake.resumed(),
-                _ if webhooks.notifier.is_own(notification.payload()) => {}
-                _ => break,
-            }
+        let notification = notifications.next().await?;
+        // The dispatcher already knows of the events that this instance committed.
+        match notification.channel() {
+            RESUMED => wake.resumed(),
+            _ if webhooks.notifier.is_own(notification.payload()) => {}
+            _ => wake.notified(),
         }
     }
 }

@@ -80,7 +80,7 @@ async fn an_operator_who_is_removed_is_signed_out() {
     world.operator("ada@acme.example", Role::Owner).await;
     let mut tab = world.signed_in(Role::Owner).await;
     let (caller, email) = (portico::callers::Caller::command_line(world.company), EmailAddress::parse("owner@acme.example").unwrap());
-    let conn = &mut *world.pool.acquire().await.unwrap();
+    let conn = &mut world.pool.acquire().await.unwrap();
     operators::remove_operator(conn, &caller, &email, world.clock.now()).await.unwrap();
     assert!(tab.open("/console").await.address.starts_with("/console/sign-in"));
 }
@@ -130,7 +130,7 @@ async fn one_network_guesses_at_fifty_operators_at_most() {
 async fn a_link_signs_in_once_and_not_for_ever() {
     let world = World::new().await;
     world.operator("ada@acme.example", Role::Owner).await;
-    let conn = &mut *world.pool.acquire().await.unwrap();
+    let conn = &mut world.pool.acquire().await.unwrap();
     let operator = operators::find_by_email(conn, &EmailAddress::parse("ada@acme.example").unwrap()).await.unwrap().unwrap();
     let link = OneTimeLink::create(conn, operator.id, world.clock.now()).await.unwrap();
 

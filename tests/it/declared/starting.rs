@@ -8,10 +8,11 @@ use futures::future::join_all;
 use portico::app;
 use portico::declared::{BuiltIn, Declared, Unsuitable, load};
 use portico::kernel::clock::Clock;
+use portico::kernel::database::Pool;
 use portico::kernel::lifecycle::Lifecycle;
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, PgPool};
+use sqlx::AssertSqlSafe;
 
 use crate::declared::garden;
 use crate::support::program::portico;
@@ -44,7 +45,7 @@ fn pots(version: u32, filters: &str, members: &str, required: &str) -> String {
 }
 
 /// The file, as loaded by an instance of the program.
-fn declared(pool: &PgPool, directory: &Path, text: &str) -> Declared {
+fn declared(pool: &Pool, directory: &Path, text: &str) -> Declared {
     fs::write(directory.join("garden.toml"), text).unwrap();
     let declarations = load(directory, &BuiltIn { kinds: &[], events: &app::catalogue() }).unwrap();
     Declared::new(pool.clone(), Clock::System, declarations.into_iter().map(Arc::new).collect())
@@ -145,7 +146,7 @@ async fn an_index_of_an_older_version_refuses_nothing_that_fits_the_newer() {
     let first = pots(1, "'label', 'size', 'fired'", members, "");
     let directory = garden(&first);
     let database = database::fresh().await;
-    let pool = PgPool::connect(&database).await.unwrap();
+    let pool = database::pool(&database);
     let start = async |text: &str| {
         let instance = declared(&pool, directory.path(), text);
         instance.take_schemas().await.unwrap();

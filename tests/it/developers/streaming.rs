@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::body::Bytes;
 use portico::callers::Scope;
 use portico::events;
+use portico::kernel::database::Connection;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 use tokio::time::timeout;
@@ -181,7 +182,7 @@ async fn an_event_that_is_committed_late_is_not_left_out() {
     let world = World::new().await;
     let start = world.publish("driver.online").await.to_string();
     let mut stream = world.stream(&format!("?after={start}"), None).await;
-    let publish_in = async |conn: &mut sqlx::PgConnection, name: &str| {
+    let publish_in = async |conn: &mut Connection, name: &str| {
         let data = world.state.developers.catalogue.find(name).unwrap().sample.clone();
         let event =
             events::NewEvent { company: world.company, name: name.parse().unwrap(), subject: None, owner: None, request: None, data };

@@ -11,5 +11,6 @@ mod logging;
 pub mod openapi;
 mod problems;
 mod setup_commands;
+mod statements;
 mod storage;
 mod transport;

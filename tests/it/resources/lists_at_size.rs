@@ -2,9 +2,10 @@
 //! referenced record. A new filter is found in the OpenAPI document; it needs an index, or an entry in the table of filters without
 //! one.
 
+use portico::kernel::database::Pool;
 use reqwest::Method;
 use serde_json::json;
-use sqlx::{AssertSqlSafe, PgPool};
+use sqlx::AssertSqlSafe;
 
 use crate::resources::every_resource::filters::rare;
 use crate::resources::every_resource::{Resource, of_every_resource_with};
@@ -42,7 +43,7 @@ const RECORDS: i32 = 5000;
 const ONE_CONNECTION: &[(&str, &str)] = &[("database.max_connections", "1")];
 
 /// Multiplies each record of the table, with new ids and new values in all uniquely indexed columns.
-async fn multiply(pool: &PgPool, table: &str) {
+async fn multiply(pool: &Pool, table: &str) {
     let columns = "select attname, atttypid::regtype::text from pg_attribute
                    where attrelid = $1::regclass and attnum > 0 and attname <> 'company_id' and atttypid in ('uuid'::regtype, 'text'::regtype, 'bytea'::regtype)
                    and (atttypid = 'uuid'::regtype or exists (select from pg_index where indrelid = attrelid and attnum = any(indkey)))
@@ -71,7 +72,7 @@ async fn multiply(pool: &PgPool, table: &str) {
 }
 
 /// The plans of the statements with this beginning for these values; at most `most`, the last prepared first.
-async fn plans(pool: &PgPool, beginning: &str, most: i64, values: &str) -> Vec<String> {
+async fn plans(pool: &Pool, beginning: &str, most: i64, values: &str) -> Vec<String> {
     let prepared = "select name from pg_prepared_statements where starts_with(statement, $1) order by prepare_time desc limit $2";
     let names: Vec<String> = sqlx::query_scalar(prepared).bind(beginning).bind(most).fetch_all(pool).await.unwrap();
     let mut plans = Vec::new();

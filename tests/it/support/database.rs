@@ -3,14 +3,16 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use portico::app;
 use portico::config::Config;
 use portico::declared::Declared;
 use portico::dev::postgres::PrivatePostgres;
 use portico::kernel::clock::Clock;
+use portico::kernel::database::{Limits, Pool};
 use portico::kernel::migrations;
-use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, PgPool};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 use crate::support::World;
 
@@ -53,9 +55,15 @@ fn start() -> PrivatePostgres {
     postgres
 }
 
+/// Connections to the database at this URL.
+pub fn pool(url: &str) -> Pool {
+    let (acquire_timeout, statement_timeout) = (Duration::from_secs(30), Duration::from_secs(60));
+    Pool::new(url.parse().unwrap(), Limits { connections: 10, acquire_timeout, statement_timeout })
+}
+
 /// Runs all migrations, and creates what the bundled extensions need.
 pub async fn migrate(url: &str) {
-    let pool = PgPool::connect(url).await.unwrap();
+    let pool = pool(url);
     migrations::apply(&pool).await.unwrap();
     let shipped = app::declarations(&Config::with(&[]).unwrap().extensions).unwrap();
     let shipped = Declared::new(pool.clone(), Clock::System, shipped);
@@ -65,7 +73,7 @@ pub async fn migrate(url: &str) {
 }
 
 /// The values of every column of every table: the name of the column (`table.column`) and its values as text, bytes in hex.
-pub async fn dump(pool: &PgPool) -> Vec<(String, String)> {
+pub async fn dump(pool: &Pool) -> Vec<(String, String)> {
     let columns: Vec<(String, String)> = sqlx::query_as(
         "select relname::text, attname::text from pg_class join pg_attribute on attrelid = pg_class.oid
          where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition and attnum > 0 and not attisdropped",

@@ -16,6 +16,7 @@ mod openapi_check;
 pub mod own_postgres;
 pub mod page;
 pub mod program;
+pub mod proxy;
 pub mod receiver;
 pub mod request;
 pub mod routes;

@@ -6,10 +6,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use portico::dev::postgres::{DATABASE, PrivatePostgres, Settings};
 use portico::dev::temporary::TemporaryDirectory;
-use sqlx::{Connection, PgConnection};
+use portico::kernel::database::Connection;
 
 use crate::support::World;
-use crate::support::database::migrate;
+use crate::support::database::{migrate, pool};
 
 pub struct OwnPostgres {
     settings: Settings,
@@ -50,8 +50,8 @@ impl OwnPostgres {
     }
 
     /// A connection of the story's own: the service's pool does not test connections that were used within the last second.
-    pub async fn connect(&self) -> PgConnection {
-        PgConnection::connect(&self.url()).await.unwrap()
+    pub async fn connect(&self) -> Connection {
+        pool(&self.url()).acquire().await.unwrap()
     }
 
     /// Shuts down at the end of the story, after the world has checked its events.

@@ -12,7 +12,7 @@ use portico::config::{Config, Environment};
 use portico::developers::{ApiKeyBody, ApiKeyRecord, SomeScopes};
 use portico::kernel::clock::Clock;
 use portico::kernel::crypto::ApplicationKey;
-use portico::kernel::database;
+use portico::kernel::database::{self, Pool};
 use portico::kernel::ids::{CompanyId, KeyId, StoreId};
 use portico::kernel::lifecycle::Lifecycle;
 use portico::kernel::password_hashing::PasswordHashing;
@@ -23,7 +23,6 @@ use portico::storefront::{self, StoreBody, StoreRecord, Stores};
 use portico::webhooks::Resolver;
 use reqwest::Method;
 use secrecy::ExposeSecret;
-use sqlx::PgPool;
 
 use crate::support::database as databases;
 use crate::support::receiver;
@@ -41,7 +40,7 @@ pub struct World {
     file: String,
     changes: Vec<(String, String)>,
     pub clock: Clock,
-    pub pool: PgPool,
+    pub pool: Pool,
     pub application_key: ApplicationKey,
     /// The application key as the setting contains it.
     pub application_key_setting: String,
@@ -72,7 +71,7 @@ struct Tenant {
 }
 
 impl Tenant {
-    async fn create(pool: &PgPool, clock: &Clock) -> Self {
+    async fn create(pool: &Pool, clock: &Clock) -> Self {
         let company = companies::create_company(&mut pool.acquire().await.unwrap(), "Acme", clock.now()).await.unwrap();
         let (store, store_key) = create_store(pool, clock, company, "Acme Shop").await;
         let (_, api_key) = create_api_key(pool, clock, company, "test", &Scope::ALL).await;
@@ -81,7 +80,7 @@ impl Tenant {
 }
 
 /// Creates a store and its key as the commands do: in another process, so that this one does not forget what it has cached.
-async fn create_store(pool: &PgPool, clock: &Clock, company: CompanyId, name: &str) -> (StoreId, String) {
+async fn create_store(pool: &Pool, clock: &Clock, company: CompanyId, name: &str) -> (StoreId, String) {
     let (caller, stores) = (Caller::command_line(company), Stores::new(pool.clone(), clock.clone()));
     let body = StoreBody::named(line(name));
     let store = operations::create::<StoreRecord>(&stores, &caller, body).await.unwrap().record.id;
@@ -91,7 +90,7 @@ async fn create_store(pool: &PgPool, clock: &Clock, company: CompanyId, name: &s
 }
 
 /// Creates an API key, likewise.
-async fn create_api_key(pool: &PgPool, clock: &Clock, company: CompanyId, name: &str, scopes: &[Scope]) -> (KeyId, String) {
+async fn create_api_key(pool: &Pool, clock: &Clock, company: CompanyId, name: &str, scopes: &[Scope]) -> (KeyId, String) {
     let companies = Companies::new(pool.clone(), clock.clone(), Lifecycle::default());
     let body = ApiKeyBody::of(line(name), SomeScopes::try_from(scopes.to_vec()).unwrap());
     let created = operations::create::<ApiKeyRecord>(&companies, &Caller::command_line(company), body).await.unwrap();
@@ -131,7 +130,7 @@ impl World {
     async fn begin(database: &str, file: &str, changes: &[(&str, &str)], resolver: Resolver) -> Self {
         let clock = Clock::standing_at(DateTime::from_timestamp(BEGINNING, 0).unwrap());
         let application_key = ApplicationKey::generate().expose_secret().to_owned();
-        let pool = PgPool::connect(database).await.unwrap();
+        let pool = databases::pool(database);
         let tenant = Tenant::create(&pool, &clock).await;
         pool.close().await;
         Self::start(database, (file, changes), clock, resolver, application_key, tenant)

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
 use portico::events;
+use portico::kernel::database::Connection;
 use portico::kernel::lifecycle::Lifecycle;
 use serde_json::json;
-use sqlx::{Connection, PgConnection};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::World;
@@ -148,7 +148,7 @@ async fn the_worker_is_woken_by_a_commit_and_finishes_what_is_in_flight_when_it_
     assert_eq!(world.count("select count(*) from outbox").await, 1, "no worker takes the event");
 }
 
-async fn number(conn: &mut PgConnection, sql: &'static str) -> i64 {
+async fn number(conn: &mut Connection, sql: &'static str) -> i64 {
     sqlx::query_scalar(sql).fetch_one(conn).await.unwrap()
 }
 
@@ -173,7 +173,7 @@ async fn a_database_that_goes_away_and_comes_back_loses_nothing() {
     world.deliver().await;
     assert_eq!(number(&mut conn, "select count(*) from deliveries where state = 'delivered'").await, 41);
     assert_eq!(event_ids(&receiver.received()), published);
-    conn.close().await.unwrap();
+    drop(conn);
     database.end(world).await;
 }
 
@@ -198,7 +198,7 @@ async fn a_database_that_loses_its_last_moments_loses_no_event() {
     assert_eq!(number(&mut conn, "select count(*) from deliveries where state = 'delivered'").await, EVENTS as i64);
     assert_eq!(number(&mut conn, "select count(*) from delivery_log").await, EVENTS as i64);
     assert_eq!(number(&mut conn, "select sum(in_flight)::bigint from endpoints").await, 0);
-    conn.close().await.unwrap();
+    drop(conn);
     database.end(world).await;
 }
 
@@ -227,6 +227,6 @@ async fn what_an_outage_keeps_from_being_written_down_is_not_sent_again_however_
     until("everything due is done", async || world.state.webhooks.run_due().await.is_ok()).await;
     assert_eq!(receiver.count(), 11);
     assert_eq!(number(&mut conn, "select count(*) from attempts where status = 200").await, 11);
-    conn.close().await.unwrap();
+    drop(conn);
     database.end(world).await;
 }

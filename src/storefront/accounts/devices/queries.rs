@@ -2,10 +2,10 @@
 
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
-use sqlx::PgConnection;
 
 use crate::kernel::clock::timestamp;
 use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, DeviceId, StoreId};
 use crate::storefront::accounts::devices::push_token::{self, Digest, SealedToken};
 
@@ -18,7 +18,7 @@ pub(super) struct Device {
 }
 
 /// Inserts a device, or reassigns the one with this token, and returns its id. The caller has locked the account.
-pub(super) async fn upsert_device(conn: &mut PgConnection, device: &Device, now: DateTime<Utc>) -> Result<DeviceId, sqlx::Error> {
+pub(super) async fn upsert_device(conn: &mut Connection, device: &Device, now: DateTime<Utc>) -> Result<DeviceId, sqlx::Error> {
     let id = sqlx::query_scalar!(
         "insert into devices (id, store_id, customer_id, platform, sealed_token, token_digest, created_at, updated_at)
          values ($1, $2, $3, $4, $5, $6, $7, $7)
@@ -41,7 +41,7 @@ pub(super) async fn upsert_device(conn: &mut PgConnection, device: &Device, now:
 
 /// Deletes one of the customer's own devices. Returns `false` if there is none.
 pub(super) async fn delete_device(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     customer: CustomerId,
     id: Option<DeviceId>,
     digest: Option<Digest>,
@@ -57,7 +57,7 @@ pub(super) async fn delete_device(
     Ok(deleted.rows_affected() > 0)
 }
 
-pub async fn forget_devices(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
+pub async fn forget_devices(conn: &mut Connection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from devices where customer_id = $1", customer.uuid()).execute(conn).await?;
     Ok(())
 }
@@ -73,7 +73,7 @@ pub struct KnownDevice {
 
 /// Returns the devices of a customer that were registered last before an instant.
 pub async fn list_known(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     customer: CustomerId,
     before: DateTime<Utc>,
     limit: i64,
@@ -91,7 +91,7 @@ pub async fn list_known(
 }
 
 /// Returns every device of a customer for the export, with its token in plain text if the key is given.
-pub async fn list_devices(conn: &mut PgConnection, key: Option<&ApplicationKey>, customer: CustomerId) -> Result<Vec<Value>, sqlx::Error> {
+pub async fn list_devices(conn: &mut Connection, key: Option<&ApplicationKey>, customer: CustomerId) -> Result<Vec<Value>, sqlx::Error> {
     let rows = sqlx::query!(
         "select id, platform, token_digest, sealed_token, created_at, updated_at from devices where customer_id = $1 order by created_at",
         customer.uuid(),

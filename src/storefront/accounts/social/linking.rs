@@ -1,10 +1,9 @@
 //! From an identity at a provider to an account of this store: the linked one, the one that has proven the address, or a new one.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
 use crate::contact::{EmailAddress, Identity};
-use crate::kernel::database::violated_constraint;
+use crate::kernel::database::{Connection, violated_constraint};
 use crate::kernel::ids::CustomerId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::providers::identity::{Flaw, VerifiedIdentity, VerifyError};
@@ -90,7 +89,7 @@ async fn try_to_sign_in(
 /// Returns the account, locked, that has proven the address which the provider vouches for, or opens a new one. Returns `None` if the
 /// address was proven or given up in the meantime.
 async fn find_or_open(
-    tx: &mut PgConnection,
+    tx: &mut Connection,
     attempt: &SignInAttempt<'_>,
     identity: &VerifiedIdentity,
     typed: &Typed,

@@ -2,13 +2,13 @@
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
-use sqlx::PgConnection;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::providers::identity::{PresentedToken, VerifiedIdentity};
 
 /// Marks an identity token as used. Returns `false` if it was used in this store before. Waits for a parallel use of the same token.
-pub(super) async fn use_token(conn: &mut PgConnection, store: StoreId, token: &PresentedToken) -> Result<bool, sqlx::Error> {
+pub(super) async fn use_token(conn: &mut Connection, store: StoreId, token: &PresentedToken) -> Result<bool, sqlx::Error> {
     let used = sqlx::query!(
         "insert into used_identity_tokens (store_id, digest, expires_at) values ($1, $2, $3)
          on conflict on constraint used_identity_tokens_pkey do nothing",
@@ -22,14 +22,14 @@ pub(super) async fn use_token(conn: &mut PgConnection, store: StoreId, token: &P
 }
 
 /// Deletes the tokens that have expired.
-pub async fn sweep_tokens(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn sweep_tokens(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from used_identity_tokens where expires_at < $1", now).execute(conn).await?;
     Ok(())
 }
 
 /// Returns the open account that this identity is linked to.
 pub(super) async fn find_linked(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     store: StoreId,
     identity: &VerifiedIdentity,
 ) -> Result<Option<CustomerId>, sqlx::Error> {
@@ -47,7 +47,7 @@ pub(super) async fn find_linked(
 /// Links the identity to an account. Returns `false` if it is already linked to an open account. A link to a closed account is
 /// replaced: a sign-in can create one while the account is being closed.
 pub(super) async fn link(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     store: StoreId,
     identity: &VerifiedIdentity,
     customer: CustomerId,
@@ -70,13 +70,13 @@ pub(super) async fn link(
 
 /// Deletes every link of a customer. From then on a provider signs the customer in only by vouching for the proven address. The caller has
 /// locked the account.
-pub async fn forget_links(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
+pub async fn forget_links(conn: &mut Connection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from provider_links where customer_id = $1", customer.uuid()).execute(conn).await?;
     Ok(())
 }
 
 /// Returns every link of a customer for the export, oldest first.
-pub async fn export_links(conn: &mut PgConnection, customer: CustomerId) -> Result<Value, sqlx::Error> {
+pub async fn export_links(conn: &mut Connection, customer: CustomerId) -> Result<Value, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select coalesce(jsonb_agg(jsonb_build_object('provider', provider, 'subject', subject, 'linked_at', linked_at) order by linked_at), '[]')
                   as "links!"

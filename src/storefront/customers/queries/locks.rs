@@ -1,8 +1,7 @@
 //! The locks on accounts. A transaction takes them before any other, in the order of the ids of the accounts.
 
-use sqlx::PgConnection;
-
 use crate::contact::Identity;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::customers::Customer;
@@ -10,7 +9,7 @@ use crate::storefront::customers::queries::columns;
 
 /// Locks the account of `owner` and every account that lists `identity` until the transaction ends, in the order of their ids.
 /// Without this order, two customers who prove each other's unproven identities would deadlock.
-pub async fn lock_claimants(conn: &mut PgConnection, store: StoreId, owner: CustomerId, identity: &Identity) -> Result<(), sqlx::Error> {
+pub async fn lock_claimants(conn: &mut Connection, store: StoreId, owner: CustomerId, identity: &Identity) -> Result<(), sqlx::Error> {
     let (email, phone) = columns(identity);
     sqlx::query!(
         "select id from customers where store_id = $1 and closed_at is null and (id = $2 or email_key = $3 or phone = $4)
@@ -26,7 +25,7 @@ pub async fn lock_claimants(conn: &mut PgConnection, store: StoreId, owner: Cust
 }
 
 /// Returns the open account and locks it against changes until the transaction ends.
-pub async fn lock_customer(conn: &mut PgConnection, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
+pub async fn lock_customer(conn: &mut Connection, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
     sqlx::query_as!(
         Customer,
         r#"select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
@@ -39,7 +38,7 @@ pub async fn lock_customer(conn: &mut PgConnection, id: CustomerId) -> Result<Op
 }
 
 /// Takes a shared lock on an open account until the transaction ends. Returns `None` if the account is closed.
-pub async fn lock_customer_shared(conn: &mut PgConnection, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
+pub async fn lock_customer_shared(conn: &mut Connection, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
     sqlx::query_as!(
         Customer,
         r#"select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,

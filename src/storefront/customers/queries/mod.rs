@@ -5,9 +5,9 @@ mod password_guess;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
-use sqlx::PgConnection;
 
 use crate::contact::Identity;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, CustomerId, StoreId};
 use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::customers::{Customer, NewCustomer};
@@ -16,7 +16,7 @@ pub use locks::{lock_claimants, lock_customer, lock_customer_shared};
 pub use password_guess::count_password_guess;
 
 pub async fn insert_customer(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     company: CompanyId,
     customer: &NewCustomer,
     now: DateTime<Utc>,
@@ -44,7 +44,7 @@ pub async fn insert_customer(
 }
 
 /// Returns the open account with this id.
-pub async fn find_customer(conn: &mut PgConnection, store: StoreId, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
+pub async fn find_customer(conn: &mut Connection, store: StoreId, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
     sqlx::query_as!(
         Customer,
         r#"select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
@@ -58,13 +58,13 @@ pub async fn find_customer(conn: &mut PgConnection, store: StoreId, id: Customer
 }
 
 /// Returns the open account that `identity` belongs to.
-pub async fn find_proven(conn: &mut PgConnection, store: StoreId, identity: &Identity) -> Result<Option<Customer>, sqlx::Error> {
+pub async fn find_proven(conn: &mut Connection, store: StoreId, identity: &Identity) -> Result<Option<Customer>, sqlx::Error> {
     let found = list_by_identity(conn, store, identity).await?;
     Ok(found.into_iter().find(|customer| is_proven(customer, identity)))
 }
 
 /// Returns the open account that `identity` belongs to, or else the only one that lists it.
-pub async fn find_by_identity(conn: &mut PgConnection, store: StoreId, identity: &Identity) -> Result<Option<Customer>, sqlx::Error> {
+pub async fn find_by_identity(conn: &mut Connection, store: StoreId, identity: &Identity) -> Result<Option<Customer>, sqlx::Error> {
     Ok(meant_by(identity, list_by_identity(conn, store, identity).await?))
 }
 
@@ -86,7 +86,7 @@ fn is_proven(customer: &Customer, identity: &Identity) -> bool {
 
 /// Returns open accounts that list `identity`: the one that it belongs to first, and enough others to tell whether there are
 /// several.
-async fn list_by_identity(conn: &mut PgConnection, store: StoreId, identity: &Identity) -> Result<Vec<Customer>, sqlx::Error> {
+async fn list_by_identity(conn: &mut Connection, store: StoreId, identity: &Identity) -> Result<Vec<Customer>, sqlx::Error> {
     let (email, phone) = columns(identity);
     sqlx::query_as!(
         Customer,
@@ -106,7 +106,7 @@ async fn list_by_identity(conn: &mut PgConnection, store: StoreId, identity: &Id
 
 /// Removes `identity` from every other account that lists it unproven and returns those accounts in their new state.
 pub(super) async fn remove_unproven_claims(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     store: StoreId,
     owner: CustomerId,
     identity: &Identity,
@@ -143,7 +143,7 @@ pub fn columns(identity: &Identity) -> (Option<String>, Option<&str>) {
 /// Replaces a password hash that was made with older parameters. Returns `false` and changes nothing if the hash has been
 /// replaced in the meantime.
 pub async fn set_password_hash(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     id: CustomerId,
     older: &HashedPassword,
     newer: &HashedPassword,
@@ -160,13 +160,13 @@ pub async fn set_password_hash(
 }
 
 /// Replaces the password hash unconditionally.
-pub async fn reset_password(conn: &mut PgConnection, id: CustomerId, hash: &HashedPassword) -> Result<(), sqlx::Error> {
+pub async fn reset_password(conn: &mut Connection, id: CustomerId, hash: &HashedPassword) -> Result<(), sqlx::Error> {
     sqlx::query!("update customers set password_hash = $2 where id = $1", id.uuid(), hash.expose()).execute(conn).await?;
     Ok(())
 }
 
 /// Saves the fields that customers can change themselves.
-pub async fn update_profile(conn: &mut PgConnection, customer: &Customer, now: DateTime<Utc>) -> Result<Option<Customer>, sqlx::Error> {
+pub async fn update_profile(conn: &mut Connection, customer: &Customer, now: DateTime<Utc>) -> Result<Option<Customer>, sqlx::Error> {
     sqlx::query_as!(
         Customer,
         r#"update customers set name = $2, title = $3, photo_url = $4, meta = $5, updated_at = $6 where id = $1 and closed_at is null
@@ -185,7 +185,7 @@ pub async fn update_profile(conn: &mut PgConnection, customer: &Customer, now: D
 
 /// Saves a phone number or email address that the customer has proven, in its normalized spelling.
 pub async fn set_proven(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     id: CustomerId,
     identity: &Identity,
     now: DateTime<Utc>,
@@ -210,13 +210,13 @@ pub async fn set_proven(
 }
 
 /// Removes the password: nobody signs in with it any more.
-pub async fn remove_password(conn: &mut PgConnection, id: CustomerId) -> Result<(), sqlx::Error> {
+pub async fn remove_password(conn: &mut Connection, id: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("update customers set password_hash = null where id = $1", id.uuid()).execute(conn).await?;
     Ok(())
 }
 
 /// Bans an account, or with `None` lifts the ban. A ban that lasts keeps its beginning and gets the new reason.
-pub async fn set_ban(conn: &mut PgConnection, id: CustomerId, reason: Option<&str>, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn set_ban(conn: &mut Connection, id: CustomerId, reason: Option<&str>, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update customers set banned_at = case when $2::text is not null then coalesce(banned_at, $3) end, banned_reason = $2, updated_at = $3
          where id = $1",
@@ -230,7 +230,7 @@ pub async fn set_ban(conn: &mut PgConnection, id: CustomerId, reason: Option<&st
 }
 
 /// Marks an account as closed. Returns `None` if it is closed already.
-pub async fn close_customer(conn: &mut PgConnection, id: CustomerId, now: DateTime<Utc>) -> Result<Option<Customer>, sqlx::Error> {
+pub async fn close_customer(conn: &mut Connection, id: CustomerId, now: DateTime<Utc>) -> Result<Option<Customer>, sqlx::Error> {
     sqlx::query_as!(
         Customer,
         r#"update customers set closed_at = $2, updated_at = $2 where id = $1 and closed_at is null
@@ -244,7 +244,7 @@ pub async fn close_customer(conn: &mut PgConnection, id: CustomerId, now: DateTi
 }
 
 /// Blanks the personal fields of the accounts closed before `closed_before`.
-pub async fn erase_closed(conn: &mut PgConnection, closed_before: DateTime<Utc>, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn erase_closed(conn: &mut Connection, closed_before: DateTime<Utc>, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update customers set name = '', email = null, email_verified_at = null, phone = null, phone_verified_at = null, title = null,
              photo_url = null, meta = '{}', password_hash = null, banned_at = null, banned_reason = null, erased_at = $2
@@ -258,13 +258,13 @@ pub async fn erase_closed(conn: &mut PgConnection, closed_before: DateTime<Utc>,
 }
 
 /// The company whose store the account belongs to, open or closed.
-pub async fn company_of_customer(conn: &mut PgConnection, id: CustomerId) -> Result<Option<CompanyId>, sqlx::Error> {
+pub async fn company_of_customer(conn: &mut Connection, id: CustomerId) -> Result<Option<CompanyId>, sqlx::Error> {
     let found = sqlx::query_scalar!(r#"select company_id as "company_id!" from customer_companies where id = $1"#, id.uuid());
     Ok(found.fetch_optional(conn).await?.map(CompanyId::from))
 }
 
 /// Returns the record of a customer, open or closed, for the export, and the customer's company. The hash of the password is left out.
-pub async fn export_record(conn: &mut PgConnection, id: CustomerId) -> Result<Option<(CompanyId, Value)>, sqlx::Error> {
+pub async fn export_record(conn: &mut Connection, id: CustomerId) -> Result<Option<(CompanyId, Value)>, sqlx::Error> {
     let row = sqlx::query!(
         r#"select customers.company_id,
                 to_jsonb(customers) - 'password_hash' - 'email_key' - 'company_id' || jsonb_build_object('has_password', password_hash is not null) as "record!"

@@ -1,9 +1,9 @@
 //! The SQL of a password guess: it is counted and its account is found in one round trip (`docs/performance.md`, A sign-in).
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
 use crate::contact::Identity;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::StoreId;
 use crate::kernel::password_hashing::HashedPassword;
 use crate::kernel::rate_limit::{RateLimitStatus, Rule, count_hit};
@@ -16,7 +16,7 @@ use crate::storefront::customers::{Customer, customer};
 /// The count is visible to other transactions before the guess is compared, but the commit does not wait for the disk
 /// (`synchronous_commit = off`). Only a crash of PostgreSQL can lose counts: those of its last second.
 pub async fn count_password_guess(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     store: StoreId,
     (bucket, rule): (&str, Rule),
     identity: Option<&Identity>,

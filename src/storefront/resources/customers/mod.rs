@@ -8,12 +8,12 @@ use axum::http::Method;
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use sqlx::PgConnection;
 
 use crate::callers::Area;
 use crate::companies::Companies;
 use crate::contact::PhoneNumber;
 use crate::kernel::clock::timestamp;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::kernel::rate_limit;
 use crate::members;
@@ -106,7 +106,7 @@ impl Resource for CustomerRecord {
     const AREA: Area = Area::Customers;
     const TABLE: &'static str = "customer_records";
 
-    async fn details(storefront: &Storefront, conn: &mut PgConnection, customer: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
+    async fn details(storefront: &Storefront, conn: &mut Connection, customer: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let (store, now) = (customer.fields.store_id, storefront.clock.now());
         let names = customer.names();
         let by_codes = codes::find_lockout(conn, store, &names, now).await?;

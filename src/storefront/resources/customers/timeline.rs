@@ -8,10 +8,10 @@ use axum::http::StatusCode;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sqlx::PgConnection;
 
 use crate::callers::Caller;
 use crate::kernel::clock::timestamp;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::newest::{Newest, newest};
 use crate::kernel::openapi::{OperationDoc, QueryParameters, object};
@@ -112,7 +112,7 @@ impl Storefront {
 }
 
 async fn read(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     customer: &Record<CustomerRecord>,
     kind: &'static str,
     before: DateTime<Utc>,

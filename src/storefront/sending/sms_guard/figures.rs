@@ -3,9 +3,9 @@
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
-use sqlx::PgConnection;
 use uuid::Uuid;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
 
 /// The texts with one verdict.
@@ -18,7 +18,7 @@ pub struct VerdictFigures {
 }
 
 /// Adds the texts before `until` that are not counted yet to their hours. Does nothing while another instance does.
-pub async fn count_hours(conn: &mut PgConnection, until: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn count_hours(conn: &mut Connection, until: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "with last as (
              select counted_until from texts_counted_until for update skip locked
@@ -37,7 +37,7 @@ pub async fn count_hours(conn: &mut PgConnection, until: DateTime<Utc>) -> Resul
 }
 
 /// The texts of a company since the beginning of an hour, by verdict.
-pub async fn list_figures(conn: &mut PgConnection, company: CompanyId, since: DateTime<Utc>) -> Result<Vec<VerdictFigures>, sqlx::Error> {
+pub async fn list_figures(conn: &mut Connection, company: CompanyId, since: DateTime<Utc>) -> Result<Vec<VerdictFigures>, sqlx::Error> {
     sqlx::query_as!(
         VerdictFigures,
         r#"select status as "status!", nullif(rule, '') as rule, sum(total)::bigint as "total!"
@@ -56,7 +56,7 @@ pub async fn list_figures(conn: &mut PgConnection, company: CompanyId, since: Da
 }
 
 /// How many texts each store has sent since the beginning of an hour, those with the most first.
-pub async fn count_sent(conn: &mut PgConnection, company: CompanyId, since: DateTime<Utc>) -> Result<Vec<(Uuid, i64)>, sqlx::Error> {
+pub async fn count_sent(conn: &mut Connection, company: CompanyId, since: DateTime<Utc>) -> Result<Vec<(Uuid, i64)>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"select store_id as "store_id!", sum(total)::bigint as "total!"
            from (
@@ -75,7 +75,7 @@ pub async fn count_sent(conn: &mut PgConnection, company: CompanyId, since: Date
     Ok(rows.into_iter().map(|row| (row.store_id, row.total)).collect())
 }
 
-pub async fn forget_hours(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn forget_hours(conn: &mut Connection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from text_hours where hour < $1", before).execute(conn).await?;
     Ok(())
 }

@@ -13,12 +13,12 @@ mod refusal;
 mod rules;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::Caller;
 use crate::contact::PhoneNumber;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::StoreId;
 use crate::kernel::problem::Problem;
 use crate::kernel::rate_limit::{self, Rule};
@@ -38,7 +38,7 @@ const INVALID_NUMBERS: Rule = Rule { limit: 60, window: TimeDelta::hours(1) };
 /// comes first here too.
 pub async fn read_number(storefront: &Storefront, store: StoreId, text: &str) -> Result<PhoneNumber, Problem> {
     let Ok(number) = PhoneNumber::parse(text) else {
-        let pause = stores::find_pause(&mut *storefront.pool.acquire().await?, store).await?;
+        let pause = stores::find_pause(&mut storefront.pool.acquire().await?, store).await?;
         let refusal = pause.map_or(TextRefusal::NumberInvalid, TextRefusal::Paused);
         note_refusal(storefront, store, None, &refusal, storefront.clock.now()).await?;
         return Err(refusal.into());
@@ -49,7 +49,7 @@ pub async fn read_number(storefront: &Storefront, store: StoreId, text: &str) ->
 /// Counts a text as sent if the guard allows it.
 pub async fn reserve(
     storefront: &Storefront,
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     store: StoreId,
     recipient: &Recipient,
     code: Uuid,

@@ -2,17 +2,17 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
-use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::contact::PhoneNumber;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, CustomerId, StoreId, TextId};
 use crate::storefront::sending::sms_guard::refusal::TextRefusal;
 use crate::storefront::sending::sms_guard::rules::{History, RANGE_WINDOW, pumping_since};
 use crate::storefront::stores::TextLimits;
 
 pub(super) async fn count_texts(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     store: StoreId,
     number: &PhoneNumber,
     limits: &TextLimits,
@@ -48,7 +48,7 @@ pub(super) async fn count_texts(
 }
 
 pub(super) async fn insert_sent(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     store: StoreId,
     number: &PhoneNumber,
     code: Uuid,
@@ -71,7 +71,7 @@ pub(super) async fn insert_sent(
 }
 
 pub(super) async fn insert_refused(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     store: StoreId,
     number: Option<&PhoneNumber>,
     refusal: &TextRefusal,
@@ -98,7 +98,7 @@ pub(super) async fn insert_refused(
 }
 
 /// Takes back the count of a text that no provider accepted, and stores the reason.
-pub async fn take_back(conn: &mut PgConnection, code: Uuid, refusal: &TextRefusal) -> Result<(), sqlx::Error> {
+pub async fn take_back(conn: &mut Connection, code: Uuid, refusal: &TextRefusal) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update texts set status = 'given_back', refusal = $2, rule = $3, reason = $4, details = $5 where code_id = $1 and status = 'sent'",
         code,
@@ -113,7 +113,7 @@ pub async fn take_back(conn: &mut PgConnection, code: Uuid, refusal: &TextRefusa
 }
 
 /// Marks the text that carried the code as used. The use of codes distinguishes customers from SMS pumping.
-pub async fn note_code_used(conn: &mut PgConnection, code: Uuid, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn note_code_used(conn: &mut Connection, code: Uuid, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("update texts set used_at = $2 where code_id = $1 and status = 'sent'", code, now).execute(conn).await?;
     Ok(())
 }
@@ -130,7 +130,7 @@ pub struct Conversion {
 }
 
 /// Returns the conversion of each number range since an instant, lowest first. SMS pumping shows as a low conversion.
-pub async fn list_conversion(conn: &mut PgConnection, company: CompanyId, since: DateTime<Utc>) -> Result<Vec<Conversion>, sqlx::Error> {
+pub async fn list_conversion(conn: &mut Connection, company: CompanyId, since: DateTime<Utc>) -> Result<Vec<Conversion>, sqlx::Error> {
     sqlx::query_as!(
         Conversion,
         r#"select country, number_range as "number_range!", count(*) as "texted!", count(used_at) as "used!",
@@ -147,7 +147,7 @@ pub async fn list_conversion(conn: &mut PgConnection, company: CompanyId, since:
 
 /// Blanks the numbers of customers whose accounts were closed before `closed_before` and are about to be erased, in texts from
 /// before the closure.
-pub async fn forget_leavers(conn: &mut PgConnection, closed_before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn forget_leavers(conn: &mut Connection, closed_before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update texts set number = null
          from customer_identities as leaver
@@ -160,7 +160,7 @@ pub async fn forget_leavers(conn: &mut PgConnection, closed_before: DateTime<Utc
     Ok(())
 }
 
-pub async fn forget_texts(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn forget_texts(conn: &mut Connection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from texts where created_at < $1", before).execute(conn).await?;
     Ok(())
 }
@@ -179,7 +179,7 @@ pub struct LoggedText {
 
 /// Returns the latest texts to the proven number of a customer before an instant, refused ones included.
 pub async fn list_texts(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     customer: CustomerId,
     before: DateTime<Utc>,
     limit: i64,
@@ -199,7 +199,7 @@ pub async fn list_texts(
 }
 
 /// Returns the texts to the proven number of a customer for the export, oldest first.
-pub async fn export_texts(conn: &mut PgConnection, customer: CustomerId) -> Result<Value, sqlx::Error> {
+pub async fn export_texts(conn: &mut Connection, customer: CustomerId) -> Result<Value, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select coalesce(jsonb_agg(jsonb_build_object('number', number, 'status', status, 'refusal', refusal, 'created_at', created_at)
                                      order by created_at), '[]') as "texts!"

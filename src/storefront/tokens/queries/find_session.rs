@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
-use sqlx::PgConnection;
 
 use crate::kernel::crypto::SecretDigest;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::StoreId;
 use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::customers::{Customer, customer};
@@ -25,7 +25,7 @@ pub struct Session {
 }
 
 /// Returns the live session with this number and its customer, if the account is open and not banned.
-pub async fn find_session(conn: &mut PgConnection, id: TokenId, now: DateTime<Utc>) -> Result<Option<Session>, sqlx::Error> {
+pub async fn find_session(conn: &mut Connection, id: TokenId, now: DateTime<Utc>) -> Result<Option<Session>, sqlx::Error> {
     let row = sqlx::query!(
         r#"select t.digest, t.last_used_at, c.store_id, c.id, c.name, c.email, c.email_verified_at, c.phone, c.phone_verified_at, c.title, c.photo_url,
                 c.meta, c.password_hash as "password_hash: HashedPassword", c.created_at, c.updated_at, c.banned_at

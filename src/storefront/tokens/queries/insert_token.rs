@@ -2,10 +2,10 @@
 //! one commit instead of three (`docs/performance.md`, A sign-in).
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
 use crate::contact::Identity;
 use crate::kernel::crypto::SecretDigest;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, SessionId};
 use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::audit::SignInAttempt;
@@ -26,7 +26,7 @@ pub struct NewToken<'a> {
 /// is closed or banned. The row lock serializes the statement with changes of either: the change sees the token, or the statement sees the
 /// change.
 pub async fn insert_token(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     token: &NewToken<'_>,
     attempt: &SignInAttempt<'_>,
     now: DateTime<Utc>,

@@ -5,8 +5,8 @@ mod insert_token;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
-use sqlx::PgConnection;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, CustomerId, SessionId};
 use crate::storefront::tokens::TokenId;
 
@@ -14,12 +14,7 @@ pub use find_session::{Session, find_session};
 pub use insert_token::{NewToken, insert_token};
 
 /// Returns whether the session of the customer is live: not revoked, not expired, and its account and store are open.
-pub async fn is_signed_in(
-    conn: &mut PgConnection,
-    customer: CustomerId,
-    sign_in: TokenId,
-    now: DateTime<Utc>,
-) -> Result<bool, sqlx::Error> {
+pub async fn is_signed_in(conn: &mut Connection, customer: CustomerId, sign_in: TokenId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select exists (
              select from live_sessions where number = $1 and customer_id = $2 and expires_at > $3
@@ -33,7 +28,7 @@ pub async fn is_signed_in(
 }
 
 /// Records the use of a session and prolongs it.
-pub async fn note_use(conn: &mut PgConnection, id: TokenId, now: DateTime<Utc>, expires_at: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn note_use(conn: &mut Connection, id: TokenId, now: DateTime<Utc>, expires_at: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update customer_tokens set last_used_at = $2, expires_at = $3 where id = $1 and revoked_at is null",
         id.0,
@@ -58,7 +53,7 @@ pub struct ListedSession {
 }
 
 /// Returns the live sessions of a customer, most recently used first, at most 100.
-pub async fn list_tokens(conn: &mut PgConnection, customer: CustomerId, now: DateTime<Utc>) -> Result<Vec<ListedSession>, sqlx::Error> {
+pub async fn list_tokens(conn: &mut Connection, customer: CustomerId, now: DateTime<Utc>) -> Result<Vec<ListedSession>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"select t.id, t.created_at, t.last_used_at, t.expires_at, s.method as "method?", s.address as "address?", s.user_agent
          from customer_tokens t left join sign_in_log s on s.id = t.uuid
@@ -83,7 +78,7 @@ pub async fn list_tokens(conn: &mut PgConnection, customer: CustomerId, now: Dat
 }
 
 /// Revokes one session of a customer. Returns `false` if the session is not the customer's or is revoked already.
-pub async fn revoke_token(conn: &mut PgConnection, customer: CustomerId, id: TokenId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+pub async fn revoke_token(conn: &mut Connection, customer: CustomerId, id: TokenId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let revoked = sqlx::query!(
         "update customer_tokens set revoked_at = $3 where id = $2 and customer_id = $1 and revoked_at is null",
         customer.uuid(),
@@ -95,7 +90,7 @@ pub async fn revoke_token(conn: &mut PgConnection, customer: CustomerId, id: Tok
     Ok(revoked.rows_affected() == 1)
 }
 
-pub async fn revoke_all_tokens(conn: &mut PgConnection, customer: CustomerId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn revoke_all_tokens(conn: &mut Connection, customer: CustomerId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("update customer_tokens set revoked_at = $2 where customer_id = $1 and revoked_at is null", customer.uuid(), now)
         .execute(conn)
         .await?;
@@ -103,14 +98,14 @@ pub async fn revoke_all_tokens(conn: &mut PgConnection, customer: CustomerId, no
 }
 
 /// Deletes the sessions that ended before `before`.
-pub async fn forget_ended(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn forget_ended(conn: &mut Connection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from customer_tokens where least(expires_at, revoked_at) < $1", before).execute(conn).await?;
     Ok(())
 }
 
 /// Revokes a session by its public id. Returns `None` if the company has no such session or it is revoked already.
 pub async fn revoke_session(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     company: CompanyId,
     id: SessionId,
     now: DateTime<Utc>,
@@ -131,7 +126,7 @@ pub async fn revoke_session(
 
 /// Revokes every session of a customer and returns their number. Returns `None` if the company has no such customer.
 pub async fn revoke_customer(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     company: CompanyId,
     id: CustomerId,
     now: DateTime<Utc>,
@@ -163,7 +158,7 @@ pub struct EndedSession {
 
 /// Returns the sessions of a customer that were ended before an instant, the last one first.
 pub async fn list_ended(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     customer: CustomerId,
     before: DateTime<Utc>,
     limit: i64,
@@ -181,13 +176,13 @@ pub async fn list_ended(
 }
 
 /// The company whose customer the session belongs to.
-pub async fn company_of_session(conn: &mut PgConnection, id: SessionId) -> Result<Option<CompanyId>, sqlx::Error> {
+pub async fn company_of_session(conn: &mut Connection, id: SessionId) -> Result<Option<CompanyId>, sqlx::Error> {
     let found = sqlx::query_scalar!(r#"select company_id as "company_id!" from session_records where id = $1"#, id.uuid());
     Ok(found.fetch_optional(conn).await?.map(CompanyId::from))
 }
 
 /// Returns every session of a customer for the export, oldest first.
-pub async fn export_sessions(conn: &mut PgConnection, customer: CustomerId) -> Result<Value, sqlx::Error> {
+pub async fn export_sessions(conn: &mut Connection, customer: CustomerId) -> Result<Value, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select coalesce(jsonb_agg(jsonb_build_object('uuid', uuid, 'created_at', created_at, 'last_used_at', last_used_at,
                                                         'expires_at', expires_at, 'revoked_at', revoked_at) order by created_at), '[]') as "sessions!"

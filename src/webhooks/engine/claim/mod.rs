@@ -16,9 +16,9 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 use uuid::Uuid;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 use crate::webhooks::delivery_state::{LEASE, Lane, MAX_CLOCK_SKEW, MAX_INTERRUPTIONS};
 use crate::webhooks::endpoint::Endpoints;
@@ -119,15 +119,14 @@ impl Webhooks {
             in_flight: self.settings.endpoint_concurrency(),
             cool_down: self.settings.circuit.cool_down(),
         };
-        let mut conn = self.delivery_connection.acquire().await?;
+        let mut conn = self.delivery_pool.acquire().await?;
         let (summary, taken) = queries::claim_due(&mut conn, lane, limits, after, self.clock.now()).await?;
         let claimed = self.complete(&mut conn, taken).await?;
-        conn.release();
         Ok((summary, claimed))
     }
 
     /// Adds the endpoints and the bodies that sending needs to claimed rows.
-    pub(crate) async fn complete(&self, conn: &mut PgConnection, mut taken: Vec<ClaimedRow>) -> Result<Vec<Claimed>, sqlx::Error> {
+    pub(crate) async fn complete(&self, conn: &mut Connection, mut taken: Vec<ClaimedRow>) -> Result<Vec<Claimed>, sqlx::Error> {
         let endpoints =
             self.endpoint_cache.get_or_load(conn, &self.key, taken.iter().map(|taken| (taken.subscription, taken.version))).await?;
         let bodies = taken.iter_mut().filter_map(|taken| Some((taken.event, Bytes::from(taken.body.take()?)))).collect();
@@ -138,9 +137,8 @@ impl Webhooks {
     /// their number.
     pub async fn reclaim(&self) -> Result<u64, sqlx::Error> {
         let now = self.clock.now();
-        let mut conn = self.delivery_connection.acquire().await?;
+        let mut conn = self.delivery_pool.acquire().await?;
         let lost = reclaim::release_expired(&mut conn, now - LEASE, now + MAX_CLOCK_SKEW, MAX_INTERRUPTIONS, now).await?;
-        conn.release();
         if lost > 0 {
             tracing::warn!(lost, "leases of deliveries expired in flight, probably because their worker died; the deliveries are retried");
         }

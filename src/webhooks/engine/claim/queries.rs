@@ -1,8 +1,8 @@
 //! Moves deliveries from the queue into flight.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::PgConnection;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 use crate::webhooks::delivery_state::Lane;
 use crate::webhooks::engine::claim::{ClaimSummary, ClaimedRow};
@@ -33,7 +33,7 @@ pub struct Limits {
 /// attempt of a half-open circuit. (A replay that ends at this very moment is still counted, and then two trial attempts may be
 /// made.)
 pub async fn claim_due(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     lane: Lane,
     limits: Limits,
     after: SubscriptionId,

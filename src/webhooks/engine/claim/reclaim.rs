@@ -1,8 +1,8 @@
 //! Takes deliveries back from workers that died.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::AttemptId;
 use crate::webhooks::sending::outcome::Fault;
 
@@ -10,7 +10,7 @@ use crate::webhooks::sending::outcome::Fault;
 /// as interrupted. Its delivery becomes due again, or fails once it has lost `interruptions` attempts this way. Returns the number
 /// of leases.
 pub async fn release_expired(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     expired_before: DateTime<Utc>,
     impossible_after: DateTime<Utc>,
     interruptions: i16,

@@ -44,10 +44,9 @@ impl Webhooks {
     /// Fans out up to `events` events and claims up to `limit` of their deliveries.
     pub(crate) async fn fan_out_batch(&self, events: u16, limit: usize) -> Result<(FannedOut, Vec<Claimed>), sqlx::Error> {
         let (limit, in_flight) = (i32::try_from(limit).unwrap_or(i32::MAX), self.settings.endpoint_concurrency());
-        let mut conn = self.delivery_connection.acquire().await?;
+        let mut conn = self.delivery_pool.acquire().await?;
         let (fanned_out, taken) = queries::fan_out(&mut conn, events, limit, in_flight, self.clock.now()).await?;
         let claimed = self.complete(&mut conn, taken).await?;
-        conn.release();
         Ok((fanned_out, claimed))
     }
 }

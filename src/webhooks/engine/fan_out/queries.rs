@@ -1,8 +1,8 @@
 //! Moves events from the outbox into the queue, or their deliveries directly into flight.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 use crate::webhooks::engine::claim::ClaimedRow;
 use crate::webhooks::engine::fan_out::FannedOut;
@@ -19,7 +19,7 @@ const FAN_OUT_LOCK: i64 = 0x0070_6f72_7469_636e;
 /// alone. Ordered deliveries wait behind their predecessor, if there is one; their endpoints are locked before any delivery is
 /// queued. The first delivery of each event that is taken into flight carries the event's bytes.
 pub async fn fan_out(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     events: u16,
     limit: i32,
     in_flight: i32,

@@ -39,11 +39,10 @@ impl Webhooks {
             cool_down: self.settings.circuit.cool_down(),
             in_flight: self.settings.endpoint_concurrency(),
         };
-        let mut conn = self.delivery_connection.acquire().await?;
+        let mut conn = self.delivery_pool.acquire().await?;
         let (recorded, taken) = queries::record_attempts(&mut conn, &columns, &refill(), limits, now).await?;
         let claimed_until = taken.iter().map(|(due_at, taken)| (taken.subscription, *due_at)).collect();
         let claimed = self.complete(&mut conn, taken.into_iter().map(|(_, taken)| taken).collect()).await?;
-        conn.release();
         if recorded < attempts.len() as u64 {
             tracing::warn!(lost = attempts.len() as u64 - recorded, "leases expired before their attempts ended");
         }

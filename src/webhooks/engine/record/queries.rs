@@ -1,8 +1,8 @@
 //! Moves deliveries out of flight: closed, or back into the queue. Moves the next ones of the same endpoints into flight.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::PgConnection;
 
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 use crate::webhooks::engine::claim::ClaimedRow;
 use crate::webhooks::engine::record::Columns;
@@ -26,7 +26,7 @@ pub struct Limits {
 /// For the endpoints of `refill`, as many first attempts are claimed as deliveries have ended, with the time from which each of
 /// them was due. An endpoint that has a rate limit or is paused, or at which an attempt failed, is left to ordinary claims.
 pub async fn record_attempts(
-    conn: &mut PgConnection,
+    conn: &mut Connection,
     columns: &Columns,
     refill: &Refill,
     limits: Limits,

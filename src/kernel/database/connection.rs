@@ -1,0 +1,200 @@
+//! A connection on which no statement lasts for ever.
+//!
+//! The server ends a statement that takes longer than its time. A server that is gone does not, and TCP alone would notice after many
+//! minutes: therefore every statement also has a deadline here. A connection whose statement has missed it, or whose caller has gone
+//! away in the middle of one, is dropped without a farewell. The server sees that at once and ends the statement.
+
+use std::io;
+use std::time::Duration;
+
+use deadpool::managed::Object;
+use futures::future::BoxFuture;
+use futures::stream::{self, BoxStream, StreamExt};
+use sqlx::postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo};
+use sqlx::{AssertSqlSafe, Describe, Either, Execute, Executor, PgConnection, Postgres, SqlStr};
+use tokio::runtime::Handle;
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
+
+use crate::kernel::database::connector::Connector;
+use crate::kernel::database::is_unavailable;
+use crate::kernel::database::transaction::Transaction;
+
+/// How much longer than the server the client waits for the end of a statement.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The time of a statement on a connection that is patient. It is there for a server that is gone.
+const LONG: Duration = Duration::from_secs(60 * 60);
+
+/// Only dropping the connection takes it away.
+const LIVE: &str = "the connection is there until it is dropped";
+
+/// A connection of a [`Pool`](super::Pool), which gets it back when it is dropped.
+#[derive(Debug)]
+pub struct Connection {
+    live: Option<Object<Connector>>,
+    statement_timeout: Duration,
+    /// Statements may take long here, which the next user does not want.
+    patient: bool,
+    /// A statement has begun, and its end is not known.
+    interrupted: bool,
+    /// How many transactions are open, one within the other.
+    pub(super) depth: usize,
+    /// The transaction of this depth, and those within it, were given up. They are rolled back before the next statement.
+    pub(super) given_up: Option<usize>,
+}
+
+impl Connection {
+    pub(super) fn new(live: Object<Connector>, statement_timeout: Duration) -> Self {
+        Self { live: Some(live), statement_timeout, patient: false, interrupted: false, depth: 0, given_up: None }
+    }
+
+    /// Begins a transaction; within one, a savepoint.
+    pub async fn begin(&mut self) -> Result<Transaction<'_>, sqlx::Error> {
+        Transaction::begin(self, "begin").await
+    }
+
+    /// Begins a transaction with this statement.
+    pub async fn begin_with(&mut self, statement: &'static str) -> Result<Transaction<'_>, sqlx::Error> {
+        Transaction::begin(self, statement).await
+    }
+
+    pub(super) async fn be_patient(&mut self) -> Result<(), sqlx::Error> {
+        self.patient = true;
+        self.command(format!("set statement_timeout = {}", LONG.as_millis())).await?;
+        self.statement_timeout = LONG;
+        Ok(())
+    }
+
+    /// Runs a command without parameters and results.
+    pub(super) async fn command(&mut self, sql: String) -> Result<(), sqlx::Error> {
+        self.execute(AssertSqlSafe(sql)).await.map(drop)
+    }
+
+    /// All results of a statement, the last of which may be an error.
+    pub(super) async fn run<'q, E>(&mut self, query: E) -> Vec<Result<Either<PgQueryResult, PgRow>, sqlx::Error>>
+    where
+        E: 'q + Execute<'q, Postgres>,
+    {
+        let limit = self.limit();
+        let done = timeout(limit, async {
+            let mut results: Vec<_> = self.ready().await?.fetch_many(query).collect().await;
+            let failure = results.pop_if(|last| last.is_err());
+            Ok((results, failure.and_then(Result::err)))
+        });
+        let done = done.await;
+        match self.finish(done) {
+            Ok((results, None)) => results,
+            Ok((mut results, Some(error))) => {
+                results.extend(self.finish::<()>(Ok(Err(error))).err().map(Err));
+                results
+            }
+            Err(error) => vec![Err(error)],
+        }
+    }
+
+    fn limit(&self) -> Duration {
+        self.statement_timeout + PATIENCE
+    }
+
+    /// The connection, for one statement; [`Connection::finish`] must know its end.
+    async fn ready(&mut self) -> Result<&mut PgConnection, sqlx::Error> {
+        if self.interrupted {
+            return Err(lost(io::ErrorKind::BrokenPipe, "an earlier statement of the connection was interrupted".to_owned()));
+        }
+        self.interrupted = true;
+        let live = &mut **self.live.as_mut().expect(LIVE);
+        if let Some(depth) = self.given_up {
+            live.execute(AssertSqlSafe(roll_back(depth))).await?;
+            self.given_up = None;
+        }
+        Ok(live)
+    }
+
+    async fn roll_back(&mut self, depth: usize) -> Result<(), sqlx::Error> {
+        let live = &mut **self.live.as_mut().expect(LIVE);
+        let done = timeout(self.statement_timeout + PATIENCE, live.execute(AssertSqlSafe(roll_back(depth)))).await;
+        self.finish(done).map(drop)
+    }
+
+    /// A statement has ended: the connection can be used again, unless it is the connection that has failed.
+    fn finish<T>(&mut self, done: Result<Result<T, sqlx::Error>, Elapsed>) -> Result<T, sqlx::Error> {
+        let missed = |_| Err(lost(io::ErrorKind::TimedOut, format!("the database did not answer within {} s", self.limit().as_secs())));
+        let done = done.unwrap_or_else(missed);
+        self.interrupted = done.as_ref().err().is_some_and(is_unavailable);
+        if self.interrupted {
+            Object::pool(self.live.as_ref().expect(LIVE)).iter().for_each(|pool| pool.manager().note_loss());
+        }
+        done
+    }
+}
+
+/// The statement that ends the transaction of this depth, and those within it.
+pub(super) fn roll_back(depth: usize) -> String {
+    match depth {
+        1 => "rollback".to_owned(),
+        _ => format!("rollback to savepoint inner_{depth}"),
+    }
+}
+
+fn lost(kind: io::ErrorKind, text: String) -> sqlx::Error {
+    sqlx::Error::Io(io::Error::new(kind, text))
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let Some(live) = self.live.take() else { return };
+        match (self.given_up, Handle::try_current()) {
+            (None, _) if !self.interrupted && !self.patient => drop(live),
+            (Some(depth), Ok(runtime)) if !self.interrupted && !self.patient => {
+                // Until the rollback has succeeded, it is not for others.
+                let mut leaving = Self { live: Some(live), given_up: None, interrupted: true, ..*self };
+                runtime.spawn(async move { leaving.roll_back(depth).await });
+            }
+            _ => drop(Object::take(live)),
+        }
+    }
+}
+
+impl<'c> Executor<'c> for &'c mut Connection {
+    type Database = Postgres;
+
+    fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> BoxStream<'e, Result<Either<PgQueryResult, PgRow>, sqlx::Error>>
+    where
+        'c: 'e,
+        E: 'q + Execute<'q, Postgres>,
+    {
+        stream::once(self.run(query)).flat_map(stream::iter).boxed()
+    }
+
+    fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, Result<Option<PgRow>, sqlx::Error>>
+    where
+        'c: 'e,
+        E: 'q + Execute<'q, Postgres>,
+    {
+        Box::pin(async move {
+            let done = timeout(self.limit(), async { self.ready().await?.fetch_optional(query).await }).await;
+            self.finish(done)
+        })
+    }
+
+    fn prepare_with<'e>(self, sql: SqlStr, parameters: &'e [PgTypeInfo]) -> BoxFuture<'e, Result<PgStatement, sqlx::Error>>
+    where
+        'c: 'e,
+    {
+        Box::pin(async move {
+            let done = timeout(self.limit(), async { self.ready().await?.prepare_with(sql, parameters).await }).await;
+            self.finish(done)
+        })
+    }
+
+    fn describe<'e>(self, sql: SqlStr) -> BoxFuture<'e, Result<Describe<Postgres>, sqlx::Error>>
+    where
+        'c: 'e,
+    {
+        Box::pin(async move {
+            let done = timeout(self.limit(), async { self.ready().await?.describe(sql).await }).await;
+            self.finish(done)
+        })
+    }
+}

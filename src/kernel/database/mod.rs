@@ -1,0 +1,192 @@
+//! Postgres: connections on which nothing lasts for ever, their pools, and the mapping of database errors to problems.
+
+mod connection;
+mod connector;
+mod notifications;
+mod pool;
+mod transaction;
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+use sqlx::postgres::PgConnectOptions;
+
+pub use crate::kernel::database::connection::Connection;
+pub use crate::kernel::database::notifications::Notifications;
+pub use crate::kernel::database::pool::{Limits, Pool};
+pub use crate::kernel::database::transaction::Transaction;
+use crate::kernel::error_chain::chain;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::settings;
+
+/// `[database]`
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// `postgres://user:password@host/database`. If unset, development starts a private server.
+    #[serde(deserialize_with = "settings::optional")]
+    pub url: Option<DatabaseUrl>,
+    /// The maximum number of pooled connections of this instance.
+    pub max_connections: NonZeroU32,
+    /// How long a request waits for a connection before it gets status 503.
+    #[serde(deserialize_with = "settings::time")]
+    pub acquire_timeout: Duration,
+    /// How long a statement of a request may take before it gets status 503.
+    #[serde(deserialize_with = "settings::time")]
+    pub statement_timeout: Duration,
+}
+
+/// A connection URL. It may contain a password, so it is never displayed.
+#[derive(Clone, Debug)]
+pub struct DatabaseUrl(SecretString);
+
+impl std::str::FromStr for DatabaseUrl {
+    type Err = sqlx::Error;
+
+    fn from_str(text: &str) -> Result<Self, sqlx::Error> {
+        text.parse::<PgConnectOptions>()?;
+        Ok(Self(text.into()))
+    }
+}
+
+impl DatabaseUrl {
+    /// The connection options of the URL.
+    pub fn options(&self) -> PgConnectOptions {
+        self.0.expose_secret().parse().expect("the URL was validated when it was read")
+    }
+}
+
+/// The time of a statement of background work.
+const BACKGROUND_STATEMENT_TIMEOUT: Duration = Duration::from_secs(15);
+/// After so long between two statements of a transaction, the server rolls it back: its client has vanished. Until then its locks are
+/// held, and every event stream waits for it.
+const MAX_IDLE_IN_TRANSACTION: Duration = Duration::from_secs(5);
+
+/// What the server is told about each session.
+fn session_settings(statement_timeout: Duration) -> [(&'static str, String); 9] {
+    let seconds = |time: Duration| format!("{}ms", time.as_millis());
+    [
+        ("timezone", "UTC".to_owned()),
+        // Our statements run for about a millisecond, and compiling one of them takes three hundred.
+        ("jit", "off".to_owned()),
+        ("statement_timeout", seconds(statement_timeout)),
+        ("idle_in_transaction_session_timeout", seconds(MAX_IDLE_IN_TRANSACTION)),
+        // A statement whose client has dropped the connection ends.
+        ("client_connection_check_interval", "1s".to_owned()),
+        // A client whose machine or network is gone is noticed within eight seconds.
+        ("tcp_keepalives_idle", "5".to_owned()),
+        ("tcp_keepalives_interval", "1".to_owned()),
+        ("tcp_keepalives_count", "3".to_owned()),
+        ("tcp_user_timeout", "8s".to_owned()),
+    ]
+}
+
+/// The pool of requests.
+pub fn pool(url: &DatabaseUrl, settings: &Settings) -> Pool {
+    let limits = Limits {
+        connections: settings.max_connections.get(),
+        acquire_timeout: settings.acquire_timeout,
+        statement_timeout: settings.statement_timeout,
+    };
+    Pool::new(url.options().application_name("portico"), limits)
+}
+
+/// A separate pool of up to `connections` to the same database, for a few statements that may come in floods: they cannot use up the
+/// connections of all others, and so few connections keep their plans and caches warm.
+pub fn separate_pool(pool: &Pool, connections: u32) -> Pool {
+    Pool::new(pool.options().clone(), Limits { connections, ..pool.limits() })
+}
+
+/// A separate pool of up to `connections` to the same database, for group commits: `connections` groups are written at a time. Its
+/// statements are planned like those of [`background_pool`]: the plan is the same for any group size. Unlike there, a commit waits for
+/// the disk.
+pub fn group_pool(pool: &Pool, connections: u32) -> Pool {
+    let options = pool.options().clone().options(GENERIC_PLANS);
+    Pool::new(options, Limits { connections, ..pool.limits() })
+}
+
+/// A generic plan, because planning the larger statements takes longer than running them; no sequential scans, because a plan made while
+/// a table is empty stays in use after the table has grown.
+const GENERIC_PLANS: [(&str, &str); 2] = [("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off")];
+
+/// A separate pool of up to `connections` to the same database, for background work that repeats the same few statements and can
+/// redo lost work.
+///
+/// Its commits do not wait for the disk (`synchronous_commit = off`). A server crash loses only the most recent commits, so a
+/// surviving commit never lacks an earlier one.
+pub fn background_pool(pool: &Pool, connections: u32) -> Pool {
+    hasty_pool(pool, connections, BACKGROUND_STATEMENT_TIMEOUT)
+}
+
+/// One connection for the statements that move deliveries, which are as hasty as those of a [`background_pool`] and soon given up. The
+/// server has them prepared on this connection, and their plans cached.
+pub fn delivery_pool(pool: &Pool) -> Pool {
+    hasty_pool(pool, 1, pool.limits().statement_timeout)
+}
+
+fn hasty_pool(pool: &Pool, connections: u32, statement_timeout: Duration) -> Pool {
+    let options = pool.options().clone().options(GENERIC_PLANS).options([("synchronous_commit", "off")]);
+    Pool::new(options, Limits { connections, statement_timeout, ..pool.limits() })
+}
+
+/// Whether the error means that the database is unavailable, and not that the statement is wrong.
+pub fn is_unavailable(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed => true,
+        sqlx::Error::WorkerCrashed | sqlx::Error::Protocol(_) => true,
+        // 08: connection exceptions. 53: insufficient resources. 57P: shutting down, crashed, or starting up. 25P03: the server has ended
+        // the session, because its transaction was idle for too long.
+        sqlx::Error::Database(error) => {
+            error.code().is_some_and(|code| ["08", "53", "57P", "25P03"].iter().any(|unavailable| code.starts_with(unavailable)))
+        }
+        _ => false,
+    }
+}
+
+/// Whether the statement was ended because it took longer than its time. The connection can be used again.
+pub fn took_too_long(error: &sqlx::Error) -> bool {
+    // 57014: cancelled, which nobody but the server's own clock does here.
+    matches!(error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code == "57014"))
+}
+
+/// Whether a row was on its way into the default partition when a partition for it was created. A retry succeeds.
+fn is_partition_new(error: &sqlx::Error) -> bool {
+    // 23514: a check constraint. Those of tables have names, that of a partition has none.
+    matches!(error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code == "23514") && error.constraint().is_none())
+}
+
+/// The name of the unique or check constraint that a statement violated.
+pub fn violated_constraint(error: &sqlx::Error) -> Option<&str> {
+    error.as_database_error()?.constraint()
+}
+
+/// A database error is logged once, here, with its whole chain. Clients never see it.
+impl From<sqlx::Error> for Problem {
+    fn from(error: sqlx::Error) -> Self {
+        if is_unavailable(&error) {
+            tracing::warn!(error = chain(&error), "the database is unavailable");
+            return Problem::new(ProblemCode::DatabaseUnavailable).retry_after(5);
+        }
+        // 40: Postgres rolled this transaction back because of a conflict with another one. A retry succeeds.
+        if matches!(&error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code.starts_with("40"))) {
+            tracing::warn!(error = chain(&error), "a transaction was rolled back because of a conflict with another one");
+            return ProblemCode::Overloaded.into();
+        }
+        if took_too_long(&error) {
+            tracing::warn!(error = chain(&error), "a database statement took longer than database.statement_timeout");
+            return Problem::new(ProblemCode::Overloaded).retry_after(5);
+        }
+        if is_partition_new(&error) {
+            tracing::warn!(error = chain(&error), "a row was refused because the partition of its day was created at the same moment");
+            return ProblemCode::Overloaded.into();
+        }
+        tracing::error!(error = chain(&error), "a database statement failed");
+        ProblemCode::Internal.into()
+    }
+}
+
+/// One column of many rows, as an array for a statement that processes all of them (`unnest`).
+pub fn column<'a, R, V>(rows: &'a [R], of: impl Fn(&'a R) -> V) -> Vec<V> {
+    rows.iter().map(of).collect()
+}

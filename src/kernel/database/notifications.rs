@@ -1,0 +1,51 @@
+//! Notifications of other sessions (`LISTEN`).
+
+use std::io;
+use std::time::Duration;
+
+use sqlx::Executor;
+use sqlx::postgres::{PgListener, PgNotification, PgPoolOptions};
+use tokio::time::timeout;
+
+use crate::kernel::database::Pool;
+
+/// After so long without a notification, the server is asked whether it is still there. A connection that a network has swallowed
+/// looks like one on which nothing is said.
+const SILENCE: Duration = Duration::from_secs(5);
+/// How long the answer may take.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// A session that listens.
+#[derive(Debug)]
+pub struct Notifications(PgListener);
+
+impl Notifications {
+    /// Listens at these channels, on a connection of its own.
+    pub async fn listen(pool: &Pool, channels: impl IntoIterator<Item = &str>) -> Result<Self, sqlx::Error> {
+        let own = PgPoolOptions::new().max_connections(1).acquire_timeout(pool.limits().acquire_timeout);
+        let mut listener = PgListener::connect_with(&own.connect_lazy_with(pool.options().clone())).await?;
+        within(ANSWER_TIMEOUT, listener.listen_all(channels)).await?;
+        Ok(Self(listener))
+    }
+
+    /// The next notification. Those that were sent while the connection was lost are lost, too, so an error means that anything may have
+    /// happened.
+    pub async fn next(&mut self) -> Result<PgNotification, sqlx::Error> {
+        loop {
+            match timeout(SILENCE, self.0.try_recv()).await {
+                Ok(Ok(Some(notification))) => return Ok(notification),
+                Ok(Ok(None)) => return Err(lost("the connection that listens was closed")),
+                Ok(Err(error)) => return Err(error),
+                Err(_) => within(ANSWER_TIMEOUT, self.0.execute("select 1")).await.map(drop)?,
+            }
+        }
+    }
+}
+
+async fn within<T>(limit: Duration, answer: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, sqlx::Error> {
+    timeout(limit, answer).await.unwrap_or_else(|_| Err(lost("the connection that listens does not answer")))
+}
+
+fn lost(text: &str) -> sqlx::Error {
+    sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, text))
+}

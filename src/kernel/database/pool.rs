@@ -1,0 +1,161 @@
+//! Pools of connections.
+//!
+//! A connection goes back to its pool at once, without a question to the server, so the next statement need not wait for an answer to it.
+//! What was interrupted is not kept: see [`Connection`].
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use deadpool::Runtime;
+use deadpool::managed::{self, PoolError, QueueMode, Timeouts};
+use futures::future::BoxFuture;
+use futures::stream::{self, BoxStream, StreamExt};
+use sqlx::postgres::{PgConnectOptions, PgQueryResult, PgRow, PgStatement, PgTypeInfo};
+use sqlx::{Connection as _, Describe, Either, Execute, Executor, Postgres, SqlStr};
+use tokio::time::timeout;
+
+use crate::kernel::database::connection::Connection;
+use crate::kernel::database::connector::Connector;
+use crate::kernel::database::transaction::Transaction;
+
+/// A connection that nobody has used for so long is closed.
+const MAX_IDLE: Duration = Duration::from_secs(10 * 60);
+/// How often idle connections are looked for.
+const TIDY_INTERVAL: Duration = Duration::from_secs(60);
+/// How long a farewell to the server may take.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// What a pool allows.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The maximum number of connections.
+    pub connections: u32,
+    /// How long a caller waits for a connection.
+    pub acquire_timeout: Duration,
+    /// How long a statement may take. The server ends it then. If the server does not answer shortly after, the connection is dropped.
+    pub statement_timeout: Duration,
+}
+
+/// Connections to a database, opened when they are needed. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Pool(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    connections: managed::Pool<Connector>,
+    /// The options as they were given, without those that every connection gets.
+    options: PgConnectOptions,
+    limits: Limits,
+    tidied_at: Mutex<Instant>,
+}
+
+impl Pool {
+    /// A pool that connects on first use, so that the program starts, and reports the failure, while the database is unavailable.
+    pub fn new(options: PgConnectOptions, limits: Limits) -> Self {
+        let deadline = limits.statement_timeout;
+        let connector = Connector::new(options.clone().options(super::session_settings(deadline)));
+        let connections = managed::Pool::builder(connector)
+            .max_size(limits.connections as usize)
+            .queue_mode(QueueMode::Lifo)
+            .timeouts(Timeouts { wait: Some(limits.acquire_timeout), create: Some(limits.acquire_timeout), recycle: None })
+            .runtime(Runtime::Tokio1)
+            .build()
+            .expect("a runtime is given for the timeouts");
+        Self(Arc::new(Inner { connections, options, limits, tidied_at: Mutex::new(Instant::now()) }))
+    }
+
+    /// What the pool allows.
+    pub fn limits(&self) -> Limits {
+        self.0.limits
+    }
+
+    /// How its connections are made.
+    pub fn options(&self) -> &PgConnectOptions {
+        &self.0.options
+    }
+
+    /// Takes a connection. If all are in use, waits until one is free, at most for [`Limits::acquire_timeout`].
+    pub async fn acquire(&self) -> Result<Connection, sqlx::Error> {
+        self.close_idle();
+        let live = self.0.connections.get().await.map_err(|error| match error {
+            PoolError::Backend(error) => error,
+            PoolError::Closed => sqlx::Error::PoolClosed,
+            PoolError::Timeout(_) | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_) => sqlx::Error::PoolTimedOut,
+        })?;
+        Ok(Connection::new(live, self.0.limits.statement_timeout))
+    }
+
+    /// Takes a connection for statements that may take long, such as those that remove what has expired or create indexes. It is not
+    /// kept, so locks of the session end with it.
+    pub async fn acquire_patient(&self) -> Result<Connection, sqlx::Error> {
+        let mut connection = self.acquire().await?;
+        connection.be_patient().await?;
+        Ok(connection)
+    }
+
+    /// Begins a transaction on a connection of its own.
+    pub async fn begin(&self) -> Result<Transaction<'static>, sqlx::Error> {
+        Transaction::begin(self.acquire().await?, "begin").await
+    }
+
+    /// Lets nobody take a connection any more, and closes those that nobody uses.
+    pub async fn close(&self) {
+        let unused = self.0.connections.retain(|_, _| false).removed;
+        self.0.connections.close();
+        let farewells = unused.into_iter().map(|conn| timeout(CLOSE_TIMEOUT, conn.close()));
+        futures::future::join_all(farewells).await;
+    }
+
+    fn close_idle(&self) {
+        let Ok(mut tidied_at) = self.0.tidied_at.try_lock() else { return };
+        if tidied_at.elapsed() >= TIDY_INTERVAL {
+            *tidied_at = Instant::now();
+            self.0.connections.retain(|_, metrics| metrics.last_used() < MAX_IDLE);
+        }
+    }
+}
+
+/// A statement on a connection of its own.
+impl<'p> Executor<'p> for &Pool {
+    type Database = Postgres;
+
+    fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> BoxStream<'e, Result<Either<PgQueryResult, PgRow>, sqlx::Error>>
+    where
+        'p: 'e,
+        E: 'q + Execute<'q, Postgres>,
+    {
+        let pool = self.clone();
+        let done = async move {
+            match pool.acquire().await {
+                Ok(mut conn) => conn.run(query).await,
+                Err(error) => vec![Err(error)],
+            }
+        };
+        stream::once(done).flat_map(stream::iter).boxed()
+    }
+
+    fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, Result<Option<PgRow>, sqlx::Error>>
+    where
+        'p: 'e,
+        E: 'q + Execute<'q, Postgres>,
+    {
+        let pool = self.clone();
+        Box::pin(async move { pool.acquire().await?.fetch_optional(query).await })
+    }
+
+    fn prepare_with<'e>(self, sql: SqlStr, parameters: &'e [PgTypeInfo]) -> BoxFuture<'e, Result<PgStatement, sqlx::Error>>
+    where
+        'p: 'e,
+    {
+        let pool = self.clone();
+        Box::pin(async move { pool.acquire().await?.prepare_with(sql, parameters).await })
+    }
+
+    fn describe<'e>(self, sql: SqlStr) -> BoxFuture<'e, Result<Describe<Postgres>, sqlx::Error>>
+    where
+        'p: 'e,
+    {
+        let pool = self.clone();
+        Box::pin(async move { pool.acquire().await?.describe(sql).await })
+    }
+}

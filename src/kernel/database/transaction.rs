@@ -1,0 +1,98 @@
+//! A transaction: what is not committed is rolled back.
+
+use std::ops::{Deref, DerefMut};
+
+use crate::kernel::database::connection::{Connection, roll_back};
+
+/// A transaction on a connection of its own, or on a borrowed one. Within another one, it is a savepoint of it.
+#[derive(Debug)]
+pub struct Transaction<'c> {
+    connection: Held<'c>,
+    open: bool,
+}
+
+/// The connection of a transaction.
+#[derive(Debug)]
+pub enum Held<'c> {
+    /// It goes back to the pool with the end of the transaction.
+    Own(Connection),
+    /// Somebody uses it further.
+    Borrowed(&'c mut Connection),
+}
+
+impl From<Connection> for Held<'static> {
+    fn from(connection: Connection) -> Self {
+        Self::Own(connection)
+    }
+}
+
+impl<'c> From<&'c mut Connection> for Held<'c> {
+    fn from(connection: &'c mut Connection) -> Self {
+        Self::Borrowed(connection)
+    }
+}
+
+impl<'c> Transaction<'c> {
+    pub(super) async fn begin(connection: impl Into<Held<'c>>, statement: &'static str) -> Result<Self, sqlx::Error> {
+        let mut transaction = Self { connection: connection.into(), open: false };
+        let begin = match transaction.depth {
+            0 => statement.to_owned(),
+            outer => format!("savepoint inner_{}", outer + 1),
+        };
+        transaction.command(begin).await?;
+        transaction.depth += 1;
+        transaction.open = true;
+        Ok(transaction)
+    }
+
+    /// Commits.
+    pub async fn commit(mut self) -> Result<(), sqlx::Error> {
+        let commit = match self.depth {
+            1 => "commit".to_owned(),
+            depth => format!("release savepoint inner_{depth}"),
+        };
+        self.end(commit).await
+    }
+
+    /// Rolls back, and returns when the server has done so.
+    pub async fn rollback(mut self) -> Result<(), sqlx::Error> {
+        let roll_back = roll_back(self.depth);
+        self.end(roll_back).await
+    }
+
+    async fn end(&mut self, statement: String) -> Result<(), sqlx::Error> {
+        self.command(statement).await?;
+        self.depth -= 1;
+        self.open = false;
+        Ok(())
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if self.open {
+            self.given_up = Some(self.depth);
+            self.depth -= 1;
+        }
+    }
+}
+
+impl Deref for Transaction<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        match &self.connection {
+            Held::Own(connection) => connection,
+            Held::Borrowed(connection) => connection,
+        }
+    }
+}
+
+impl DerefMut for Transaction<'_> {
+    fn deref_mut(&mut self) -> &mut Connection {
+        match &mut self.connection {
+            Held::Own(connection) => connection,
+            Held::Borrowed(connection) => connection,
+        }
+    }
+}
