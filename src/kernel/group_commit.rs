@@ -6,17 +6,22 @@
 //!
 //! Two groups can be written at the same time ([`GroupCommit::two_at_a_time`]). Items with the same key are then never in both, so
 //! they are written in the order in which they arrived.
+//!
+//! The queue is bounded, and nobody waits in it for longer than [`PATIENCE`]: while the database cannot keep up, callers are refused at
+//! once or soon. A caller that was refused, or has gone away, finds nothing written: its item leaves the queue with it.
 
 use std::collections::HashSet;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 
-use crate::kernel::database::is_unavailable;
+use crate::kernel::database::{is_unavailable, took_too_long};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
 
@@ -26,6 +31,12 @@ const ENOUGH_FOR_TWO: usize = 8;
 /// How often a writer lets other tasks run before it takes a group, if two are written at a time: once for the sockets to be read, and
 /// once for what was read to be processed.
 const YIELDS: usize = 2;
+
+/// How long an item waits before it is part of a group.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How many items may wait, and their size together in bytes.
+const MAX_WAITING: usize = 10_000;
+const MAX_WAITING_BYTES: usize = 16 * 1024 * 1024;
 
 /// Writes a group atomically and returns one result per item, in the same order.
 type Write<I, W> = dyn Fn(Vec<I>) -> BoxFuture<'static, Result<Vec<W>, sqlx::Error>> + Send + Sync;
@@ -45,6 +56,8 @@ struct Gathering<I, W> {
 
 struct Queue<I, W> {
     waiting: Vec<Waiting<I, W>>,
+    /// The size of what waits, in bytes.
+    bytes: usize,
     /// The number of running writer tasks. Each checks the queue again after each group.
     writers: usize,
     /// The keys of the items that are being written.
@@ -52,6 +65,15 @@ struct Queue<I, W> {
 }
 
 struct Waiting<I, W> {
+    item: I,
+    size: usize,
+    /// Tells the caller that the item is being written. The caller has gone away if it cannot be told; it may do so until then.
+    begun: oneshot::Sender<()>,
+    done: oneshot::Sender<Result<W, Problem>>,
+}
+
+/// An item of a group that is being written.
+struct Writing<I, W> {
     item: I,
     done: oneshot::Sender<Result<W, Problem>>,
 }
@@ -99,17 +121,27 @@ where
     where
         F: Future<Output = Result<Vec<W>, sqlx::Error>> + Send + 'static,
     {
-        let queue = Mutex::new(Queue { waiting: Vec::new(), writers: 0, written: HashSet::new() });
+        let queue = Mutex::new(Queue { waiting: Vec::new(), bytes: 0, writers: 0, written: HashSet::new() });
         Self(Arc::new(Gathering { queue, most, key, write: Box::new(move |items| Box::pin(write(items))), lifecycle }))
     }
 
-    /// Writes an item together with the others in the queue, and returns after the commit. The item is written even if the caller
-    /// is dropped. An item that cannot be written does not fail the others of its group.
-    pub async fn write(&self, item: I) -> Result<W, Problem> {
-        let (done, written) = oneshot::channel();
-        if self.0.add(Waiting { item, done }) {
+    /// Writes an item together with the others in the queue, and returns after the commit. If the queue is full, or the item has waited
+    /// for too long, or the caller is dropped while it waits, it is not written; a group that is being written is written to its end. An
+    /// item that cannot be written does not fail the others of its group.
+    ///
+    /// `size` is the size of the item in memory, roughly and in bytes.
+    pub async fn write(&self, item: I, size: usize) -> Result<W, Problem> {
+        let ((begin, mut begun), (done, written)) = (oneshot::channel(), oneshot::channel());
+        if self.0.add(Waiting { item, size, begun: begin, done })? {
             let gathering = Arc::clone(&self.0);
             self.0.lifecycle.spawn(async move { while gathering.write_next().await {} });
+        }
+        if timeout(PATIENCE, &mut begun).await.is_err() {
+            begun.close();
+            // Unless the writer has taken the item at the same moment, it will not.
+            if begun.try_recv().is_err() {
+                return Err(ProblemCode::Overloaded.into());
+            }
         }
         // The writer task always sends a result unless it panicked, and a panic has been logged.
         written.await.unwrap_or_else(|_| Err(ProblemCode::Internal.into()))
@@ -120,9 +152,18 @@ impl<I, W> Gathering<I, W>
 where
     I: Clone,
 {
-    /// Adds an item to the queue; whether a writer has to be started for it.
-    fn add(&self, waiting: Waiting<I, W>) -> bool {
+    /// Adds an item to the queue, if there is room; whether a writer has to be started for it.
+    fn add(&self, waiting: Waiting<I, W>) -> Result<bool, Problem> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        if !Self::has_room(&queue, waiting.size) {
+            // Who has gone away makes room.
+            queue.waiting.retain(|waiting| !waiting.begun.is_closed());
+            queue.bytes = queue.waiting.iter().map(|waiting| waiting.size).sum();
+            if !Self::has_room(&queue, waiting.size) {
+                return Err(ProblemCode::Overloaded.into());
+            }
+        }
+        queue.bytes += waiting.size;
         queue.waiting.push(waiting);
         let starts = match queue.writers {
             0 => true,
@@ -130,7 +171,11 @@ where
             _ => false,
         };
         queue.writers += usize::from(starts);
-        starts
+        Ok(starts)
+    }
+
+    fn has_room(queue: &Queue<I, W>, size: usize) -> bool {
+        queue.waiting.len() < MAX_WAITING && queue.bytes + size <= MAX_WAITING_BYTES
     }
 
     /// Writes one group; `false` if nothing in the queue can be written.
@@ -142,7 +187,7 @@ where
             }
         }
         let Some(group) = self.next_group() else { return false };
-        let keys: Vec<_> = self.key.iter().flat_map(|key| group.iter().map(|waiting| key(&waiting.item))).collect();
+        let keys: Vec<_> = self.key.iter().flat_map(|key| group.iter().map(|writing| key(&writing.item))).collect();
         // A panic has been logged where it happened. The waiting callers of this group get an error, and the next group is written.
         let _ = AssertUnwindSafe(self.write_group(group)).catch_unwind().await;
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
@@ -152,49 +197,58 @@ where
         true
     }
 
-    async fn write_group(&self, group: Vec<Waiting<I, W>>) {
-        let items = group.iter().map(|waiting| waiting.item.clone()).collect();
+    async fn write_group(&self, group: Vec<Writing<I, W>>) {
+        let items = group.iter().map(|writing| writing.item.clone()).collect();
         match (self.write)(items).await {
             Ok(written) => {
-                for (waiting, written) in group.into_iter().zip(written) {
-                    let _ = waiting.done.send(Ok(written));
+                for (writing, written) in group.into_iter().zip(written) {
+                    let _ = writing.done.send(Ok(written));
                 }
             }
-            Err(error) if group.len() == 1 || is_unavailable(&error) => {
+            Err(error) if group.len() == 1 || is_unavailable(&error) || took_too_long(&error) => {
                 let problem = Problem::from(error);
-                for waiting in group {
-                    let _ = waiting.done.send(Err(problem.clone()));
+                for writing in group {
+                    let _ = writing.done.send(Err(problem.clone()));
                 }
             }
             Err(_) => self.write_one_by_one(group).await,
         }
     }
 
-    async fn write_one_by_one(&self, group: Vec<Waiting<I, W>>) {
-        for Waiting { item, done } in group {
+    async fn write_one_by_one(&self, group: Vec<Writing<I, W>>) {
+        for Writing { item, done } in group {
             let written = (self.write)(vec![item]).await.map(|mut written| written.pop().expect("the group returns one result per item"));
             let _ = done.send(written.map_err(Problem::from));
         }
     }
 
-    /// The items that have waited longest; none with the key of an item that is being written. If there are none, the writer ends: the
-    /// other one checks the queue again.
-    fn next_group(&self) -> Option<Vec<Waiting<I, W>>> {
+    /// The items that have waited longest and whose callers are there; none with the key of an item that is being written. If there are
+    /// none, the writer ends: the other one checks the queue again.
+    fn next_group(&self) -> Option<Vec<Writing<I, W>>> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let Queue { waiting, writers, written } = &mut *queue;
-        let group: Vec<_> = match self.key {
-            Some(key) => {
-                let mut free = 0;
-                let is_next = |waiting: &mut Waiting<I, W>| {
-                    let is_next = free < self.most && !written.contains(&key(&waiting.item));
-                    free += usize::from(is_next);
-                    is_next
-                };
-                waiting.extract_if(.., is_next).collect()
+        let Queue { waiting, bytes, writers, written } = &mut *queue;
+        let mut group = Vec::new();
+        // Each round takes as many as are missing; most often, all callers are there, and one is enough.
+        while group.len() < self.most {
+            let (missing, mut taken) = (self.most - group.len(), 0);
+            let is_next = |waiting: &mut Waiting<I, W>| {
+                let is_next = taken < missing && self.key.is_none_or(|key| !written.contains(&key(&waiting.item)));
+                taken += usize::from(is_next);
+                is_next
+            };
+            let next: Vec<_> = match self.key {
+                Some(_) => waiting.extract_if(.., is_next).collect(),
+                None => waiting.drain(..waiting.len().min(missing)).collect(),
+            };
+            if next.is_empty() {
+                break;
             }
-            None => waiting.drain(..waiting.len().min(self.most)).collect(),
-        };
-        written.extend(self.key.iter().flat_map(|key| group.iter().map(|waiting| key(&waiting.item))));
+            *bytes -= next.iter().map(|waiting| waiting.size).sum::<usize>();
+            let there =
+                next.into_iter().filter_map(|Waiting { item, begun, done, .. }| begun.send(()).ok().map(|()| Writing { item, done }));
+            group.extend(there);
+        }
+        written.extend(self.key.iter().flat_map(|key| group.iter().map(|writing| key(&writing.item))));
         *writers -= usize::from(group.is_empty());
         (!group.is_empty()).then_some(group)
     }
@@ -205,6 +259,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use futures::future::join_all;
+    use tokio::sync::watch;
 
     use super::*;
 
@@ -224,11 +279,11 @@ mod tests {
     async fn items_that_arrive_during_a_write_form_one_batch_with_individual_results() {
         let groups = Arc::default();
         let squares = squares(&groups);
-        let written = join_all((100..125).map(|number| squares.write(number))).await;
+        let written = join_all((100..125).map(|number| squares.write(number, 1))).await;
         let written: Vec<_> = written.into_iter().map(Result::unwrap).collect();
         assert_eq!(written, (100..125).map(|number| number * number).collect::<Vec<_>>());
         assert_eq!(groups.load(Ordering::Relaxed), 3, "groups of ten at most");
-        assert_eq!(squares.write(3).await.unwrap(), 9);
+        assert_eq!(squares.write(3, 1).await.unwrap(), 9);
         assert_eq!(groups.load(Ordering::Relaxed), 4);
     }
 
@@ -257,7 +312,7 @@ mod tests {
         let log = Log::default();
         let numbers = two_at_a_time(&log);
         let given: Vec<_> = (0..10).flat_map(|tens| [1, 2, 3].map(|digit| 10 * tens + digit)).collect();
-        let written = join_all(given.iter().map(|number| numbers.write(*number))).await;
+        let written = join_all(given.iter().map(|number| numbers.write(*number, 1))).await;
         assert_eq!(written.into_iter().map(Result::unwrap).collect::<Vec<_>>(), given);
         let (mut open, mut begun, mut most) = (Vec::<Vec<i32>>::new(), Vec::<i32>::new(), 0);
         for (group, begins) in log.lock().unwrap().iter() {
@@ -279,7 +334,7 @@ mod tests {
     #[tokio::test]
     async fn an_item_that_cannot_be_written_does_not_affect_others() {
         let squares = squares(&Arc::default());
-        let written = join_all((5..10).map(|number| squares.write(number))).await;
+        let written = join_all((5..10).map(|number| squares.write(number, 1))).await;
         let written: Vec<_> = written.into_iter().map(Result::ok).collect();
         assert_eq!(written, [Some(25), Some(36), None, Some(64), Some(81)]);
     }
@@ -290,8 +345,8 @@ mod tests {
             assert!(!items.contains(&7), "a seven");
             Ok(items)
         });
-        assert!(numbers.write(7).await.is_err());
-        assert_eq!(numbers.write(8).await.unwrap(), 8);
+        assert!(numbers.write(7, 1).await.is_err());
+        assert_eq!(numbers.write(8, 1).await.unwrap(), 8);
     }
 
     #[tokio::test]
@@ -301,23 +356,92 @@ mod tests {
             assert!(items != [7], "a seven");
             if items.contains(&7) { Err(sqlx::Error::RowNotFound) } else { Ok(items) }
         });
-        let written = join_all([1, 7, 6, 7].map(|number| numbers.write(number))).await;
+        let written = join_all([1, 7, 6, 7].map(|number| numbers.write(number, 1))).await;
         assert!(written.iter().any(Result::is_err));
-        assert_eq!(numbers.write(8).await.unwrap(), 8);
+        assert_eq!(numbers.write(8, 1).await.unwrap(), 8);
+    }
+
+    /// The numbers that were written.
+    type Written = Arc<Mutex<Vec<i32>>>;
+
+    /// Writes nothing before it is told to.
+    fn held_back() -> (GroupCommit<i32, i32>, watch::Sender<bool>, Written) {
+        let (go, written) = (watch::Sender::new(false), Written::default());
+        let (going, log) = (go.clone(), Arc::clone(&written));
+        let numbers = GroupCommit::new(Lifecycle::default(), 2, move |items: Vec<i32>| {
+            let (mut going, log) = (going.subscribe(), Arc::clone(&log));
+            async move {
+                going.wait_for(|go| *go).await.unwrap();
+                log.lock().unwrap().extend(&items);
+                Ok(items)
+            }
+        });
+        (numbers, go, written)
     }
 
     #[tokio::test]
-    async fn an_item_is_written_even_if_its_caller_is_cancelled() {
-        let (groups, lifecycle) = (Arc::new(AtomicUsize::new(0)), Lifecycle::default());
-        let counted = Arc::clone(&groups);
-        let numbers = GroupCommit::new(lifecycle.clone(), 10, move |items: Vec<i32>| {
-            counted.fetch_add(items.len(), Ordering::Relaxed);
-            async move { Ok(items) }
-        });
-        let mut given = Box::pin(numbers.write(1));
-        assert!(futures::poll!(&mut given).is_pending());
-        drop(given);
-        lifecycle.stop().await;
-        assert_eq!(groups.load(Ordering::Relaxed), 1);
+    async fn what_is_being_written_is_written_without_its_caller_and_what_waits_is_not() {
+        let (numbers, go, written) = held_back();
+        let mut callers: Vec<_> = (1..=6).map(|number| Box::pin(numbers.write(number, 1))).collect();
+        for caller in &mut callers {
+            assert!(futures::poll!(caller).is_pending());
+        }
+        tokio::task::yield_now().await;
+        // The first group is 1 and 2. The callers of 2, 3 and 4 go away.
+        callers.drain(1..4);
+        go.send_replace(true);
+        assert_eq!(join_all(callers).await.into_iter().map(Result::unwrap).collect::<Vec<_>>(), [1, 5, 6]);
+        assert_eq!(*written.lock().unwrap(), [1, 2, 5, 6]);
+    }
+
+    #[tokio::test]
+    async fn what_does_not_fit_is_refused_at_once_and_who_goes_away_makes_room() {
+        let (numbers, go, written) = held_back();
+        let add = |number, size| Box::pin(numbers.write(number, size));
+        let mut callers: Vec<_> = (0..MAX_WAITING + 2).map(|_| add(1, 1)).collect();
+        for (place, caller) in callers.iter_mut().enumerate() {
+            assert!(futures::poll!(caller).is_pending());
+            if place == 1 {
+                // These two are being written.
+                tokio::task::yield_now().await;
+            }
+        }
+        assert_eq!(add(1, 1).await.unwrap_err().code(), ProblemCode::Overloaded);
+        callers.truncate(MAX_WAITING + 1);
+        assert!(futures::poll!(&mut add(1, 1)).is_pending());
+        drop(callers);
+        let mut large = add(5, MAX_WAITING_BYTES);
+        assert!(futures::poll!(&mut large).is_pending());
+        assert_eq!(add(6, 1).await.unwrap_err().code(), ProblemCode::Overloaded);
+        go.send_replace(true);
+        assert_eq!(large.await.unwrap(), 5);
+        assert_eq!(add(6, 1).await.unwrap(), 6);
+        assert_eq!(*written.lock().unwrap(), [1, 1, 5, 6]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_for_longer_than_their_patience() {
+        let (numbers, go, written) = held_back();
+        let beginning = tokio::time::Instant::now();
+        let (first, second, third) = tokio::join!(
+            async {
+                let written = numbers.write(1, 1).await;
+                assert!(beginning.elapsed() > PATIENCE, "a group that is being written is waited for");
+                written
+            },
+            async {
+                tokio::task::yield_now().await;
+                let refused = numbers.write(2, 1).await;
+                assert_eq!(beginning.elapsed().as_secs(), PATIENCE.as_secs());
+                refused
+            },
+            async {
+                tokio::time::sleep(PATIENCE * 2).await;
+                go.send_replace(true);
+                numbers.write(3, 1).await
+            },
+        );
+        assert_eq!((first.unwrap(), second.unwrap_err().code(), third.unwrap()), (1, ProblemCode::Overloaded, 3));
+        assert_eq!(*written.lock().unwrap(), [1, 3]);
     }
 }

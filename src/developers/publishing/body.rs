@@ -27,6 +27,8 @@ pub(super) struct Batch {
     pub(super) keys: Vec<Option<Key>>,
     /// Whether the body was a single event; the response then has the same form.
     pub(super) is_single: bool,
+    /// The size of the body, in bytes.
+    pub(super) size: usize,
 }
 
 /// An idempotency key with the digest of the event published under it.
@@ -82,7 +84,7 @@ impl Batch {
             let Body { data, subject, owner, .. } = body;
             events.push(NewEvent { company, name, subject: subject.map(AnyId::uuid), owner, request, data });
         }
-        let batch = Self { events, keys, is_single };
+        let batch = Self { events, keys, is_single, size: body.get().len() };
         batch.refuse_repeated_keys()?;
         Ok(batch)
     }

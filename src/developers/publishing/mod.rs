@@ -104,7 +104,7 @@ impl Publishing {
         // An event about a record locks the sequence of the record until the commit. Two such events in one group could deadlock
         // with a change of both records, so only events about no record are grouped.
         match batch.events.pop_if(|event| batch.is_single && event.subject.is_none()) {
-            Some(event) => Ok(vec![self.single_publisher.write(Arc::new(event)).await?]),
+            Some(event) => Ok(vec![self.single_publisher.write(Arc::new(event), batch.size).await?]),
             None => {
                 let now = self.developers.clock.now();
                 let ids = events::publish_all(&mut self.developers.pool.acquire().await?, &batch.events, now).await?;

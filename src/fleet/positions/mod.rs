@@ -166,7 +166,8 @@ pub async fn track<R: Reported>(
     if named.is_some_and(|named| named != id) {
         return Err(FieldErrors::one(R::SINGULAR, format!("The URL names another {}.", R::SINGULAR)));
     }
-    let recorded = R::single_positions(&positions).write(SinglePosition { company: caller.company, id, position }).await?;
+    let single = SinglePosition { company: caller.company, id, position };
+    let recorded = R::single_positions(&positions).write(single, size_of_val(&single)).await?;
     Ok(recorded.ok_or(ProblemCode::RecordNotFound)?.answer(StatusCode::OK))
 }
 

@@ -129,7 +129,7 @@ impl Gateways {
             return Err(self.refuse(found.company, Some(found.id), CallbackRefusal::NotGenuine(why), &body).await);
         }
         let callback = Arc::new(GenuineCallback::read(CallbackId::new(now), found, body, request, now));
-        match self.recording.write(Arc::clone(&callback)).await? {
+        match self.recording.write(Arc::clone(&callback), callback.body.len()).await? {
             Ok(Acknowledgement::Repeated) => Box::pin(self.repeat(&callback)).await,
             taken => taken.map_err(Problem::from),
         }
