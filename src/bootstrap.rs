@@ -7,7 +7,7 @@ use crate::dev::postgres::{DATABASE, PostgresError, PrivatePostgres, Settings};
 use crate::dev::workspace;
 use crate::kernel::crypto::{ApplicationKey, InvalidApplicationKey};
 use crate::kernel::database::{self, DatabaseUrl, Pool};
-use crate::kernel::migrations::{self, MigrationError};
+use crate::kernel::migrations::{self, Difference, MigrationError};
 
 /// Connections of the private server beyond the pool: for the workers, LISTEN, and a few other clients.
 const SPARE_CONNECTIONS: u16 = 40;
@@ -73,16 +73,23 @@ impl Database {
         Ok(Self { pool, private: Some(private) })
     }
 
-    /// Applies pending migrations. Returns their number.
-    pub async fn migrate(&self) -> Result<usize, BootstrapError> {
-        Ok(migrations::apply(&self.pool).await?)
+    /// Applies missing migrations. Returns how the database differed from this version before.
+    pub async fn migrate(&self) -> Result<Difference, BootstrapError> {
+        let difference = migrations::apply(&self.pool).await?;
+        if difference.newer > 0 {
+            tracing::warn!(
+                migrations = difference.newer,
+                "the database was migrated by a newer version of Portico; this version works with it, and leaves it as it is"
+            );
+        }
+        Ok(difference)
     }
 
-    /// Returns an error if the database was created before the first edition of the schema. A database that lacks migrations or is
+    /// Returns an error if no migration of this version leads to a schema that it can work with. A database that lacks migrations or is
     /// away may be in order later.
-    pub async fn must_be_of_this_edition(&self) -> Result<(), BootstrapError> {
+    pub async fn must_be_within_reach(&self) -> Result<(), BootstrapError> {
         match migrations::must_be_applied(&self.pool).await {
-            Err(error @ MigrationError::BeforeFirstEdition) => Err(error.into()),
+            Err(error @ (MigrationError::BeforeFirstEdition | MigrationError::Beyond(_))) => Err(error.into()),
             _ => Ok(()),
         }
     }

@@ -93,7 +93,7 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
     if development || arguments.migrate {
         database.migrate().await?;
     } else {
-        database.must_be_of_this_edition().await?;
+        database.must_be_within_reach().await?;
     }
     let listen = config.http.listen;
     let listener = TcpListener::bind(listen).map_err(|source| ServeError::Bind { address: listen, source })?;
