@@ -5,10 +5,12 @@
 //! From top to bottom; a room uses only rooms below it.
 //!
 //! ```text
+//! variables           the variables of the environment that are settings
 //! layer               what one source says, with the list of identity providers as sections by name
 //! ```
 
 mod layer;
+mod variables;
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -139,7 +141,7 @@ pub fn default_data_dir() -> PathBuf {
 impl Config {
     /// Reads the defaults, the given `file` and the environment variables `PORTICO_…`, in this order.
     pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
-        let variables = Variables::with_prefix("PORTICO").prefix_separator("_").separator("__");
+        let variables = variables::settings(of_this_process())?;
         match file {
             Some(file) => Self::read(&[&File::from(file).format(FileFormat::Toml), &variables]),
             None => Self::read(&[&variables]),
@@ -195,8 +197,8 @@ mod tests {
     use super::*;
 
     fn with_variables(variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
-        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Config::read(&[&Variables::with_prefix("PORTICO").prefix_separator("_").separator("__").source(Some(variables))])
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Config::read(&[&variables::settings(variables)?])
     }
 
     #[test]
@@ -205,6 +207,11 @@ mod tests {
         assert_eq!(config.http.listen.to_string(), "127.0.0.1:8080");
         assert!(config.database.url.is_none() && config.application_key().is_none());
     }
+/// The variables of the environment. What is not text is no setting.
+fn of_this_process() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
 
     #[test]
     fn the_environment_changes_any_key() {
@@ -227,7 +234,8 @@ mod tests {
     fn unknown_keys_and_bad_values_are_refused_by_name() {
         let refused = |name, value| with_variables(&[(name, value)]).unwrap_err().to_string();
         assert!(refused("PORTICO_HTTP__LISTN", "x").contains("listn"));
-        assert!(refused("PORTICO_TYPO", "x").contains("typo"));
+        assert!(refused("PORTICO_TYPO__KEY", "x").contains("typo"));
+        assert!(refused("PORTICO_APPLICATION_KEYS", "x").contains("PORTICO_APPLICATION_KEY meant"));
         assert!(refused("PORTICO_HTTP__LISTEN", "nowhere").contains("http.listen"));
         assert!(refused("PORTICO_ENVIRONMENT", "staging").contains("development"));
         assert!(refused("PORTICO_HTTP__TRUSTED_PROXIES", "10.0.0.0/99").contains("10.0.0.0/99"));
