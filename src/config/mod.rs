@@ -24,6 +24,7 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use crate::config::layer::{Layer, refuse_unlisted};
+use crate::kernel::client_address::ForwardedHeader;
 use crate::kernel::web_origin::WebOrigin;
 use crate::kernel::{database, http_server, logging, settings};
 use crate::providers::{self, mail, sms};
@@ -106,12 +107,14 @@ pub struct Http {
     pub header_timeout: Duration,
     /// Maximum number of open connections. Further ones wait in the system's queue.
     pub max_connections: NonZeroU32,
-    /// Networks of proxies whose `X-Forwarded-For` is trusted.
+    /// Networks of proxies whose [`forwarded_header`](Self::forwarded_header) is trusted.
     #[serde(deserialize_with = "settings::list")]
     pub trusted_proxies: Vec<IpNet>,
     /// Origins of web pages that may call the service (CORS). An unlisted page must not get a customer's token.
     #[serde(deserialize_with = "settings::list")]
     pub cors_origins: Vec<WebOrigin>,
+    /// The header in which these proxies name the client.
+    pub forwarded_header: ForwardedHeader,
 }
 
 impl Http {
