@@ -32,6 +32,9 @@ use crate::{audit_trail, declared, developers, gateways, operators, portal, real
 
 const DEFAULTS: &str = include_str!("../../config/default.toml");
 
+/// As long as a proxy takes that asks every two seconds and believes the second failure.
+const SHUTDOWN_DELAY: Duration = Duration::from_secs(5);
+
 /// The settings of all modules.
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -110,11 +113,14 @@ pub struct Http {
     /// Networks of proxies whose [`forwarded_header`](Self::forwarded_header) is trusted.
     #[serde(deserialize_with = "settings::list")]
     pub trusted_proxies: Vec<IpNet>,
+    /// The header in which these proxies name the client.
+    pub forwarded_header: ForwardedHeader,
     /// Origins of web pages that may call the service (CORS). An unlisted page must not get a customer's token.
     #[serde(deserialize_with = "settings::list")]
     pub cors_origins: Vec<WebOrigin>,
-    /// The header in which these proxies name the client.
-    pub forwarded_header: ForwardedHeader,
+    /// How long `/readyz` fails before the listener closes on SIGTERM. `None`: see [`Config::shutdown_delay`].
+    #[serde(deserialize_with = "settings::optional_time")]
+    pub shutdown_delay: Option<Duration>,
 }
 
 impl Http {
@@ -178,6 +184,12 @@ impl Config {
         self.environment.unwrap_or(of_the_build)
     }
 
+    /// `http.shutdown_delay`. If unset, production uses [`SHUTDOWN_DELAY`], and development, which no proxy watches, none.
+    pub fn shutdown_delay(&self) -> Duration {
+        let usual = if self.environment() == Environment::Production { SHUTDOWN_DELAY } else { Duration::ZERO };
+        self.http.shutdown_delay.unwrap_or(usual)
+    }
+
     /// `dev.data_dir`, or [`default_data_dir`] if it is unset.
     pub fn data_dir(&self) -> PathBuf {
         self.dev.data_dir.clone().unwrap_or_else(default_data_dir)
@@ -195,6 +207,11 @@ impl Config {
     }
 }
 
+/// The variables of the environment. What is not text is no setting.
+fn of_this_process() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,11 +227,6 @@ mod tests {
         assert_eq!(config.http.listen.to_string(), "127.0.0.1:8080");
         assert!(config.database.url.is_none() && config.application_key().is_none());
     }
-/// The variables of the environment. What is not text is no setting.
-fn of_this_process() -> impl Iterator<Item = (String, String)> {
-    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-}
-
 
     #[test]
     fn the_environment_changes_any_key() {

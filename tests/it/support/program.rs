@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, Command};
 
@@ -89,6 +91,13 @@ impl Service {
     /// The log of the service so far.
     pub fn log(&self) -> String {
         self.log.lock().unwrap().clone()
+    }
+
+    /// Asks the service to stop, as a container platform does, and waits until it has. Returns whether it ended well.
+    pub async fn terminate(&mut self) -> bool {
+        let process = Pid::from_raw(self.child.id().unwrap().try_into().unwrap());
+        kill(process, Signal::SIGTERM).unwrap();
+        in_time("the service has stopped", self.child.wait()).await.unwrap().success()
     }
 
     /// The processor time used by all threads of the service.
