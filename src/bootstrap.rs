@@ -1,5 +1,7 @@
 //! Preparation that every command needs: the configured database, or a private one in development.
 
+use std::path::Path;
+
 use secrecy::SecretString;
 
 use crate::config::{Config, Environment};
@@ -54,7 +56,7 @@ impl Database {
         }
         let data_dir = config.data_dir();
         // While `portico serve` runs in another terminal, other commands share its server.
-        if let Some(url) = PrivatePostgres::running(&data_dir, DATABASE) {
+        if let Some(url) = running(&data_dir).await {
             return Ok(Self { pool: database::pool(&parsed(&url), &config.database), private: None });
         }
         let max_connections = u16::try_from(config.database.max_connections.get()).unwrap_or(u16::MAX).saturating_add(SPARE_CONNECTIONS);
@@ -70,6 +72,7 @@ impl Database {
             );
             (private, pool) = start(&settings, config).await?;
         }
+        private.keep_running();
         Ok(Self { pool, private: Some(private) })
     }
 
@@ -133,6 +136,13 @@ pub fn application_key(config: &Config) -> Result<ApplicationKey, BootstrapError
         (None, Environment::Development) => workspace::application_key(&config.data_dir())?,
     };
     Ok(ApplicationKey::parse(&setting)?)
+}
+
+/// The URL of the private server of another process.
+async fn running(data_dir: &Path) -> Option<String> {
+    let data_dir = data_dir.to_owned();
+    let looking = tokio::task::spawn_blocking(move || PrivatePostgres::running(&data_dir, DATABASE));
+    looking.await.expect("looking does not panic, and a running blocking task is not cancelled")
 }
 
 /// Starts the private server. The pool connects to its database on first use.

@@ -18,6 +18,7 @@ use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_state::Lane;
 use crate::webhooks::engine::fan_out;
 use crate::webhooks::permits::Permits;
+use crate::webhooks::progress::Mark;
 use crate::webhooks::worker::lanes::{self, LaneState};
 use crate::webhooks::worker::launcher::Launcher;
 use crate::webhooks::worker::{BATCH, RETRY_DELAY};
@@ -126,12 +127,14 @@ pub struct Dispatcher {
     recheck_at: Option<Instant>,
     /// No fan-out happens before this instant, so that events gather in the outbox.
     batching_until: Option<Instant>,
+    progress: Mark,
 }
 
 impl Dispatcher {
     pub fn new(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, launcher: Arc<Launcher>) -> Self {
         Self {
             permits: Arc::clone(&webhooks.delivering.permits),
+            progress: webhooks.progress.begin(),
             webhooks,
             lifecycle,
             wake,
@@ -198,6 +201,7 @@ impl Dispatcher {
             }
         }
         *lock(&self.wake.refillable) = lanes::refillable(&self.lanes);
+        self.progress.round();
         Ok(busy)
     }
 

@@ -52,7 +52,7 @@ async fn while_instances_are_replaced_by_those_of_the_next_version_no_request_fa
     let store_key = made(&["key", "create", "--store", &store], "key", "key").await;
     let api_key = made(&["key", "create", "--company", &company, "--scopes", "admin,events,read,write"], "key", "key").await;
 
-    let old = Service::start_of(&previous, &[], &settings).await;
+    let mut old = Service::start_of(&previous, &[], &settings).await;
     let shop = Shop { instances: Arc::new(Mutex::new(vec![old.address])), client: Client::builder().no_proxy().build().unwrap(), store_key, api_key };
     let webhook = json!({ "url": receiver.url(), "events": ["driver.online"] });
     shop.succeeds(201, |shop| shop.developers(Method::POST, "webhooks").json(&webhook)).await;
@@ -71,17 +71,17 @@ async fn while_instances_are_replaced_by_those_of_the_next_version_no_request_fa
         // As a proxy does: nothing new for an instance that is about to end.
         shop.instances.lock().unwrap().retain(|address| *address == new.address);
         sleep(Duration::from_secs(1)).await;
-        old.terminate().await;
+        assert!(old.terminate().await, "{}", old.log());
         sleep(Duration::from_secs(1)).await;
         done.cancel();
         new
     };
     let clients = join_all((0..CLIENTS).map(|_| shop.buys(&event, &done)));
-    let (new, published) = tokio::join!(upgrade, clients);
+    let (mut new, published) = tokio::join!(upgrade, clients);
     let published: BTreeSet<_> = published.into_iter().flatten().collect();
     assert!(published.len() > CLIENTS);
     until("everything is delivered", async || event_ids(&receiver.received()) == published).await;
-    new.terminate().await;
+    assert!(new.terminate().await, "{}", new.log());
 }
 
 /// The customers and the systems of a shop, and the proxy before the instances.

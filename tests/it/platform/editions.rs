@@ -7,6 +7,7 @@ use serde_json::Value;
 use sqlx::{Connection, Executor, PgConnection};
 
 use crate::support::program::{Service, portico};
+use crate::support::waiting::until;
 use crate::support::{World, database};
 
 /// What is left of the first migration of the former schema.
@@ -91,6 +92,7 @@ async fn a_version_that_needs_what_was_taken_away_refuses_and_changes_nothing() 
         let words = String::from_utf8(refused.stderr).unwrap();
         assert!(!refused.status.success() && words.contains("run a version that knows migration 20991231235959"), "{arguments:?}: {words}");
     }
+    until("the next check finds it", async || instance.request(Method::GET, "/readyz").send().await.status == 503).await;
     let unready = instance.request(Method::GET, "/readyz").send().await.refused(503, "database_unavailable");
     assert!(unready["detail"].as_str().unwrap().contains("migrated beyond what this version"), "{unready}");
     assert_eq!(world.count("select count(*) from companies").await, 1);
@@ -105,6 +107,7 @@ async fn an_instance_on_a_database_of_before_is_not_ready() {
         .execute("update _sqlx_migrations set version = 20261121090000 where version = (select min(version) from _sqlx_migrations)")
         .await
         .unwrap();
+    until("the next check finds it", async || world.request(Method::GET, "/readyz").send().await.status == 503).await;
     let unready = world.request(Method::GET, "/readyz").send().await.refused(503, "database_unavailable");
     assert!(unready["detail"].as_str().unwrap().contains(REFUSAL), "{unready}");
 }

@@ -98,14 +98,6 @@ impl Service {
         Self::started_by(program.command(&[&["serve"], arguments].concat(), settings)).await
     }
 
-    /// Stops it as an orchestrator does.
-    pub async fn terminate(mut self) {
-        let process = Pid::from_raw(self.child.id().unwrap().try_into().unwrap());
-        kill(process, Signal::SIGTERM).unwrap();
-        let ended = in_time("the service ends", self.child.wait()).await.unwrap();
-        assert!(ended.success(), "{}", self.log());
-    }
-
     /// A service with these soft and hard limits of open files.
     #[cfg(target_os = "linux")]
     pub async fn start_with_open_files((soft, hard): (u32, u32), settings: &[(&str, &str)]) -> Self {
@@ -135,6 +127,13 @@ impl Service {
     /// The log of the service so far.
     pub fn log(&self) -> String {
         self.log.lock().unwrap().clone()
+    }
+
+    /// Asks the service to stop, as a container platform does, and waits until it has. Returns whether it ended well.
+    pub async fn terminate(&mut self) -> bool {
+        let process = Pid::from_raw(self.child.id().unwrap().try_into().unwrap());
+        kill(process, Signal::SIGTERM).unwrap();
+        in_time("the service has stopped", self.child.wait()).await.unwrap().success()
     }
 
     /// The processor time used by all threads of the service.
