@@ -1,3 +1,7 @@
 //! What happens when something around the service breaks: each story breaks one thing on loopback, for seconds, and says what must hold.
 
 mod blackholed_connections;
+mod failover;
+mod load;
+mod refused_connections;
+mod stopped_database;
