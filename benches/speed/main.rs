@@ -23,6 +23,7 @@ mod limiter;
 mod locations;
 mod me;
 mod memory;
+mod neighbours;
 mod order_list;
 mod pings;
 mod publish;
@@ -55,6 +56,7 @@ enum Bench {
     Backlog,
     Queue,
     Hang,
+    Neighbours,
     Pings,
     Memory,
     Locations,
@@ -79,6 +81,7 @@ impl Bench {
             Self::Backlog => backlog::measure(figures),
             Self::Queue => queue::measure(figures),
             Self::Hang => hang::measure(figures),
+            Self::Neighbours => neighbours::measure(figures),
             Self::Pings => pings::measure(figures),
             Self::Memory => memory::measure(figures),
             Self::Locations => locations::measure(figures),

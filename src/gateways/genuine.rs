@@ -49,8 +49,8 @@ impl GenuineCallback {
             Err(_) => Reading { id: None, kind: None, update: Err(NotUnderstood("The body is not valid JSON.".to_owned())) },
         };
         let update = update.and_then(|update| update.map(bounded).transpose());
-        let key = event.filter(short).unwrap_or_else(|| key_of(&body));
-        Self { id, gateway, key, kind: kind.filter(short), update, body, request, at }
+        let key = event.filter(|word| short(word)).unwrap_or_else(|| key_of(&body));
+        Self { id, gateway, key, kind: kind.filter(|word| short(word)), update, body, request, at }
     }
 
     /// The facts, if there are any.
@@ -90,7 +90,7 @@ impl GenuineCallback {
     }
 }
 
-fn short(word: &String) -> bool {
+fn short(word: &str) -> bool {
     word.len() <= MAX_WORD_LEN
 }
 
@@ -105,7 +105,7 @@ fn bounded(mut update: PaymentUpdate) -> Result<PaymentUpdate, NotUnderstood> {
     if update.facts.iter().any(|fact| !short(&fact.reference)) {
         return Err(NotUnderstood("The id of a refund or dispute is too long.".to_owned()));
     }
-    update.payer = update.payer.filter(short);
+    update.payer = update.payer.filter(|word| short(word));
     for message in update.facts.iter_mut().filter_map(|fact| fact.message.as_mut()) {
         if let Some((end, _)) = message.char_indices().nth(MAX_MESSAGE_LEN) {
             message.truncate(end);

@@ -45,7 +45,9 @@
 //! - An attempt connects only to addresses that were checked for this very connection, over verified TLS.
 //! - An endpoint that hangs or refuses does not affect the others. It has its own limit of deliveries in flight, and endpoints take
 //!   turns. Retries never take the last permits. After a number of consecutive failures the circuit opens, and its deliveries wait
-//!   without attempts.
+//!   without attempts, where no claim comes upon them.
+//! - Nor does a company affect the others. Companies take turns in fan-out, which is done in small slices, and the more permits one of
+//!   them has, the fewer it may take of those that are free.
 //! - While a subscription is paused, its deliveries are made and held: no attempt begins after the pausing commit, whether it is a
 //!   first one, a retry or a replay. Once it is resumed, they go out as they became due, within the limits of the endpoint.
 //! - A replay does not change the health of the endpoint, and the circuit does not hold up a replay. The in-flight limit and the
@@ -59,8 +61,8 @@
 //!   its successors.
 //! - Exactly once: when a worker dies between sending and recording, the delivery is sent again. The same happens when a crash of
 //!   PostgreSQL loses the worker's last commits: they do not wait for the disk, unlike those of the publisher.
-//! - Unlimited capacity: when enough endpoints hang at once to fill `webhooks.concurrency`, all deliveries wait for their
-//!   deadlines.
+//! - Unlimited capacity: when endpoints of enough companies hang at once to fill `webhooks.concurrency`, all deliveries wait for
+//!   their deadlines.
 //! - Handling of response contents: an endpoint's response is logged, and only its status code and `Retry-After` are acted upon.
 
 mod cancellation;

@@ -54,9 +54,9 @@ impl LaneState {
 
     /// Updates the state after a claim that took `taken` deliveries at `now`; returns whether the next claim should follow at once.
     pub fn learn(&mut self, summary: ClaimSummary, taken: usize, now: DateTime<Utc>) -> bool {
-        let all_blocked = summary.unseen && taken == 0;
+        let all_blocked = summary.unseen && taken == 0 && !summary.held;
         let look_on = all_blocked.then(|| now + NEXT_LOOK_DELAY);
-        let goes_on = summary.more || summary.missed || (summary.unseen && !all_blocked);
+        let goes_on = summary.more || summary.missed || summary.held || (summary.unseen && !all_blocked);
         self.open = goes_on;
         self.after = summary.last.unwrap_or_else(beginning);
         self.crowded.extend(summary.crowded);
@@ -87,7 +87,16 @@ mod tests {
     use super::*;
 
     fn summary() -> ClaimSummary {
-        ClaimSummary { last: None, more: false, crowded: Vec::new(), unseen: false, missed: false, short: false, resumes_at: None }
+        ClaimSummary {
+            last: None,
+            more: false,
+            crowded: Vec::new(),
+            unseen: false,
+            missed: false,
+            held: false,
+            short: false,
+            resumes_at: None,
+        }
     }
 
     fn noon() -> DateTime<Utc> {
@@ -142,6 +151,12 @@ mod tests {
         assert!(lane.learn(ClaimSummary { unseen: true, ..summary() }, 1, noon()), "continues at once while deliveries can be claimed");
         assert!(!lane.learn(ClaimSummary { unseen: true, ..summary() }, 0, noon()));
         assert!(!lane.is_open(noon()) && lane.is_open(noon() + NEXT_LOOK_DELAY));
+    }
+
+    #[test]
+    fn what_waits_behind_open_circuits_is_put_aside_at_once() {
+        let mut lane = LaneState::new();
+        assert!(lane.learn(ClaimSummary { held: true, ..summary() }, 0, noon()) && lane.is_open(noon()));
     }
 
     #[test]

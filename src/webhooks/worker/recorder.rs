@@ -16,8 +16,8 @@ use crate::webhooks::engine::record::{Gone, Recorded};
 use crate::webhooks::engine::refill::{Cursors, Refill};
 use crate::webhooks::permits::{InFlight, Permit};
 use crate::webhooks::sending::Attempt;
-use crate::webhooks::worker::dispatcher::Wake;
 use crate::webhooks::worker::launcher::{Ended, Launcher};
+use crate::webhooks::worker::wake::Wake;
 use crate::webhooks::worker::{BATCH, RETRY_DELAY};
 
 /// The batching window: how long a finished attempt waits for others in flight to be recorded with it. Most of the cost of the

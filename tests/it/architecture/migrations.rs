@@ -47,7 +47,10 @@ fn blocking(name: &str, text: &str) -> Vec<String> {
     let statements = text.split(';').map(|statement| statement.split_whitespace().collect::<Vec<_>>());
     let blocking = statements.filter(|words| match words[..] {
         ["create", "index", _, "on", table, ..] | ["create", "unique", "index", _, "on", table, ..] => table != "only" && !creates(table),
-        ["alter", "table", table, ..] => !creates(table) && words.windows(2).any(|pair| matches!(pair, ["set", "not"] | ["type", _])),
+        ["alter", "table", table, ..] => {
+            let validates = words.contains(&"constraint") && words.contains(&"add") && !words.ends_with(&["not", "valid"]);
+            !creates(table) && (validates || words.windows(2).any(|pair| matches!(pair, ["set", "not"] | ["type", _])))
+        }
         _ => false,
     });
     blocking.map(|words| format!("{name}: `{}`", words.join(" "))).collect()
@@ -72,6 +75,8 @@ fn planted_statements_that_block_are_seen() {
     assert_eq!(seen("create index cakes_of on cakes (owner);"), 1);
     assert_eq!(seen("alter table cakes alter column name type text;"), 1);
     assert_eq!(seen("alter table cakes alter column name set not null;"), 1);
+    assert_eq!(seen("alter table cakes add constraint cakes_named check (name <> '');"), 1);
+    assert_eq!(seen("alter table cakes add constraint cakes_named check (name <> '') not valid;"), 0);
     assert_eq!(seen("-- no-transaction\ncreate index concurrently cakes_of on cakes (owner);"), 0);
     assert_eq!(seen("create index cakes_of on only cakes (owner);"), 0);
     assert_eq!(seen("create table cakes (owner uuid);\ncreate index cakes_of on cakes (owner);"), 0);

@@ -137,7 +137,7 @@ pub async fn fan_out(
              ) as ranked
              left join unnest($11::uuid[], $12::integer[]) as holder (company_id, room) using (company_id)
              where turn_of_company <= coalesce(holder.room, $13)
-             order by turn, position limit $5
+             order by turn_of_company, position limit $5
          ), endpoint as materialized (
              select concerned.subscription_id, ids, room
              from (
@@ -150,7 +150,7 @@ pub async fn fan_out(
                  group by subscription_id order by subscription_id
              ) as concerned
              cross join lateral (
-                 select case when open_until is null and not paused
+                 select case when open_until is null and held_until is null and not paused
                              and (select true from waiting where lane = 0 and waiting.subscription_id = endpoints.subscription_id
                                   order by due_at limit 1) is null
                         then greatest(0, $6::integer - in_flight) else 0 end as room
