@@ -19,7 +19,8 @@ impl TrustedProxies {
         Self(networks.into())
     }
 
-    fn trusts(&self, address: IpAddr) -> bool {
+    /// Whether the address is that of a trusted proxy.
+    pub fn trusts(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.contains(&address))
     }
 }
@@ -32,6 +33,11 @@ impl ClientAddress {
     /// The address of a request that comes from this process itself.
     pub fn of_this_process() -> Self {
         Self(IpAddr::V6(Ipv6Addr::LOCALHOST))
+    }
+
+    /// The address of a peer, for what concerns its connection and not a request.
+    pub fn of_peer(peer: IpAddr) -> Self {
+        Self(peer.to_canonical())
     }
 
     /// The full address, for the audit log.
