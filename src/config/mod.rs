@@ -24,7 +24,7 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use crate::config::layer::{Layer, refuse_unlisted};
-use crate::kernel::client_address::ForwardedHeader;
+use crate::kernel::client_address::{ForwardedHeader, TrustedProxies};
 use crate::kernel::web_origin::WebOrigin;
 use crate::kernel::{database, http_server, logging, settings};
 use crate::providers::{self, mail, sms};
@@ -110,6 +110,11 @@ pub struct Http {
     pub header_timeout: Duration,
     /// Maximum number of open connections. Further ones wait in the system's queue.
     pub max_connections: NonZeroU32,
+    /// Maximum number of open connections of one client address, except of a trusted proxy. Further ones are closed at once.
+    pub max_connections_per_address: NonZeroU32,
+    /// How long a response may wait for a client that does not read it.
+    #[serde(deserialize_with = "settings::time")]
+    pub write_timeout: Duration,
     /// Networks of proxies whose [`forwarded_header`](Self::forwarded_header) is trusted.
     #[serde(deserialize_with = "settings::list")]
     pub trusted_proxies: Vec<IpNet>,
@@ -124,9 +129,15 @@ pub struct Http {
 }
 
 impl Http {
-    /// `header_timeout` and `max_connections`, as the server takes them.
+    /// The limits of connections, as the server takes them.
     pub fn limits(&self) -> http_server::Limits {
-        http_server::Limits { header_timeout: self.header_timeout, connections: self.max_connections }
+        http_server::Limits {
+            header_timeout: self.header_timeout,
+            write_timeout: self.write_timeout,
+            connections: self.max_connections,
+            connections_per_address: self.max_connections_per_address,
+            proxies: TrustedProxies::new(&self.trusted_proxies, self.forwarded_header),
+        }
     }
 }
 

@@ -157,7 +157,13 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let lifecycle = Lifecycle::default();
-        let limits = http_server::Limits { header_timeout: Duration::from_secs(10), connections: NonZeroU32::MIN };
+        let limits = http_server::Limits {
+            header_timeout: Duration::from_secs(10),
+            write_timeout: Duration::from_secs(10),
+            connections: NonZeroU32::MIN,
+            connections_per_address: NonZeroU32::MIN,
+            proxies: TrustedProxies::default(),
+        };
         let answering = http_server::serve(listener, router, limits, lifecycle.stopping().clone());
         lifecycle.spawn(async move { answering.await.unwrap() });
 

@@ -53,7 +53,7 @@ pub async fn find<R: Resource>(state: &R::State, caller: &Caller, id: R::Id) -> 
 /// Creates a record. The fields that are [`shown_once`](crate::resources::New) are among those shown.
 pub async fn create<R: Editable>(state: &R::State, caller: &Caller, body: R::Body) -> Result<Shown<R>, Problem> {
     R::require(caller, R::WRITING)?;
-    R::before_transaction(state, &body).await?;
+    R::before_transaction(state, caller, &body).await?;
     let mut transaction = RecordTransaction::begin(state, caller).await?;
     let id = R::Id::new(transaction.now);
     let new = R::create(&mut transaction, id, body).await?;
@@ -72,7 +72,7 @@ pub async fn update<R: Editable>(
     body: R::Body,
 ) -> Result<Shown<R>, Problem> {
     R::require(caller, R::WRITING)?;
-    R::before_transaction(state, &body).await?;
+    R::before_transaction(state, caller, &body).await?;
     let mut transaction = RecordTransaction::begin(state, caller).await?;
     let before = transaction.lock::<R>(id).await?;
     version.check(before.version)?;

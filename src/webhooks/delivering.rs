@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use reqwest::Certificate;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::{self, PemObject};
 
 use crate::kernel::clock::Clock;
 use crate::webhooks::permits::Permits;
@@ -27,10 +28,10 @@ pub enum SettingsError {
     Unreadable(PathBuf, #[source] std::io::Error),
     /// A file of `webhooks.extra_root_certificates` contains no certificates.
     #[error("webhooks.extra_root_certificates: {0} is not a PEM file of certificates")]
-    NotCertificates(PathBuf, #[source] reqwest::Error),
+    NotCertificates(PathBuf, #[source] pem::Error),
     /// The HTTP client cannot be built; usually the system has no root certificates.
     #[error("the client for webhooks cannot be built; are the system's root certificates (ca-certificates) installed?")]
-    NoClient(#[source] reqwest::Error),
+    NoClient(#[source] rustls::Error),
 }
 
 impl Delivering {
@@ -40,7 +41,9 @@ impl Delivering {
         let mut roots = Vec::new();
         for path in &settings.extra_root_certificates {
             let pem = std::fs::read(path).map_err(|error| SettingsError::Unreadable(path.clone(), error))?;
-            roots.extend(Certificate::from_pem_bundle(&pem).map_err(|error| SettingsError::NotCertificates(path.clone(), error))?);
+            let certificates = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
+            let certificates = certificates.and_then(|found| if found.is_empty() { Err(pem::Error::NoItemsFound) } else { Ok(found) });
+            roots.extend(certificates.map_err(|error| SettingsError::NotCertificates(path.clone(), error))?);
         }
         let targets = Targets::new(&settings.allowed_networks, resolver);
         let sender = Sender::new(targets.clone(), clock, roots).map_err(SettingsError::NoClient)?;

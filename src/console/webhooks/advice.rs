@@ -27,6 +27,12 @@ pub fn advise(status: Option<u16>, error: Option<&str>) -> Advice {
         (Some("timeout"), _) => {
             ("There was no answer in time.", "Answer at once and work afterwards, or raise the timeout of the webhook.")
         }
+        (Some("too_many_headers"), _) => ("The answer had more headers than are accepted.", "Answer with at most 100 headers."),
+        (Some("too_slow" | "closed"), Some(200..=299)) => {
+            ("The endpoint accepted it, but its answer was not complete.", "Send a short answer; 200 without a body is enough.")
+        }
+        // The status line counts, whatever became of the body.
+        (Some("too_slow" | "closed"), Some(_)) => return advise(status, None),
         (Some("too_slow"), _) => ("The answer was not complete in time.", "Send a short answer; 200 without a body is enough."),
         (Some("closed"), _) => {
             ("The connection was closed before there was a whole answer.", "Look at the log of the server, or of the proxy before it.")
@@ -63,7 +69,7 @@ mod tests {
 
     #[test]
     fn every_end_but_success_has_a_next_step() {
-        for error in ["blocked", "dns", "connect", "tls", "timeout", "too_slow", "closed", "unsigned", "interrupted"] {
+        for error in ["blocked", "dns", "connect", "tls", "timeout", "too_slow", "too_many_headers", "closed", "unsigned", "interrupted"] {
             assert!(!advise(None, Some(error)).next.is_empty(), "{error}");
         }
         for status in [301, 400, 401, 404, 405, 410, 413, 429, 500, 503] {
@@ -74,16 +80,25 @@ mod tests {
 
     #[test]
     fn advice_is_given_in_every_language() {
-        let words = ["blocked", "dns", "connect", "tls", "timeout", "too_slow", "closed", "unsigned", "interrupted"];
+        let words = ["blocked", "dns", "connect", "tls", "timeout", "too_slow", "too_many_headers", "closed", "unsigned", "interrupted"];
         let statuses = [200, 301, 400, 401, 404, 405, 410, 413, 429, 500];
-        let all = words.iter().map(|word| advise(None, Some(word))).chain(statuses.iter().map(|status| advise(Some(*status), None)));
+        let incomplete = advise(Some(200), Some("closed"));
+        let all = words
+            .iter()
+            .map(|word| advise(None, Some(word)))
+            .chain([incomplete])
+            .chain(statuses.iter().map(|status| advise(Some(*status), None)));
         for text in all.flat_map(|Advice { what, next }| [what, next]).filter(|text| !text.is_empty()) {
             assert_ne!(Language::German.translate(text), text);
         }
     }
 
     #[test]
-    fn an_incomplete_answer_is_told_by_its_fault() {
-        assert_eq!(advise(Some(200), Some("closed")).what, "The connection was closed before there was a whole answer.");
+    fn an_incomplete_answer_is_told_by_its_status() {
+        for error in ["too_slow", "closed"] {
+            assert_eq!(advise(Some(200), Some(error)).what, "The endpoint accepted it, but its answer was not complete.");
+            assert_eq!(advise(Some(503), Some(error)), advise(Some(503), None));
+        }
+        assert_eq!(advise(None, Some("closed")).what, "The connection was closed before there was a whole answer.");
     }
 }

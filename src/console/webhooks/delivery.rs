@@ -117,8 +117,8 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
 
 impl Shown {
     fn of(ui: &Ui, attempt: &Attempt, url: &str, sent: &str, last: Option<u32>) -> Self {
-        let succeeded = attempt.error.is_none() && attempt.status.is_some_and(|status| (200..300).contains(&status));
-        let result = attempt.error.clone().or_else(|| attempt.status.map(|status| status.to_string())).unwrap_or_default();
+        let succeeded = attempt.status.is_some_and(|status| (200..300).contains(&status));
+        let result = attempt.status.map(|status| status.to_string()).or_else(|| attempt.error.clone()).unwrap_or_default();
         Self {
             number: attempt.number,
             started: ui.at(&attempt.started_at),

@@ -66,6 +66,10 @@ impl Feed {
         })
     }
 
+    pub(super) fn ends_at(&self) -> Instant {
+        self.ends_at
+    }
+
     pub(super) fn into_stream(self) -> impl Stream<Item = Result<Event, Infallible>> + Send {
         futures::stream::unfold(self, |mut feed| async move {
             let event = feed.next().await?;
@@ -76,7 +80,7 @@ impl Feed {
     /// The next event; `None` when the stream has ended.
     async fn next(&mut self) -> Option<Event> {
         loop {
-            if self.stopping.is_cancelled() {
+            if self.stopping.is_cancelled() || Instant::now() >= self.ends_at {
                 return None;
             }
             if let Some(after) = self.greeting.take() {

@@ -1,10 +1,12 @@
 //! Limits the number of concurrent streams of this instance.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::kernel::ids::CompanyId;
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::tally::{Counted, Tally};
 
 const MAX_PER_COMPANY: usize = 20;
 /// The limit over all companies.
@@ -13,42 +15,33 @@ const MAX_STREAMS: usize = 500;
 const RETRY_AFTER_SECONDS: u64 = 10;
 
 /// Counts the open streams.
-#[derive(Debug, Default)]
-pub(super) struct StreamLimit(Mutex<HashMap<CompanyId, usize>>);
+#[derive(Debug)]
+pub(super) struct StreamLimit {
+    all: Arc<Semaphore>,
+    by_company: Tally<CompanyId>,
+}
 
 /// One open stream. Dropped when the stream ends.
 #[derive(Debug)]
 pub(super) struct StreamSlot {
-    limit: Arc<StreamLimit>,
-    company: CompanyId,
+    _place: OwnedSemaphorePermit,
+    _counted: Counted<CompanyId>,
 }
 
 impl StreamLimit {
-    /// Counts one more stream, if the limits allow it.
-    pub(super) fn acquire(self: &Arc<Self>, company: CompanyId) -> Result<StreamSlot, Problem> {
-        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.values().sum::<usize>() >= MAX_STREAMS {
-            return Err(Problem::new(ProblemCode::Overloaded).retry_after(RETRY_AFTER_SECONDS));
-        }
-        let of_company = open.entry(company).or_default();
-        if *of_company >= MAX_PER_COMPANY {
-            let detail = format!("The company already has {MAX_PER_COMPANY} open streams on this instance, which is the maximum.");
-            return Err(Problem::new(ProblemCode::RateLimited).detail(detail).retry_after(RETRY_AFTER_SECONDS));
-        }
-        *of_company += 1;
-        Ok(StreamSlot { limit: Arc::clone(self), company })
+    pub(super) fn new() -> Self {
+        Self { all: Arc::new(Semaphore::new(MAX_STREAMS)), by_company: Tally::default() }
     }
-}
 
-impl Drop for StreamSlot {
-    fn drop(&mut self) {
-        let mut open = self.limit.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(of_company) = open.get_mut(&self.company) {
-            *of_company -= 1;
-            if *of_company == 0 {
-                open.remove(&self.company);
-            }
-        }
+    /// Counts one more stream, if the limits allow it.
+    pub(super) fn acquire(&self, company: CompanyId) -> Result<StreamSlot, Problem> {
+        let place = Arc::clone(&self.all).try_acquire_owned();
+        let place = place.map_err(|_| Problem::new(ProblemCode::Overloaded).retry_after(RETRY_AFTER_SECONDS))?;
+        let counted = self.by_company.take(company, MAX_PER_COMPANY).ok_or_else(|| {
+            let detail = format!("The company already has {MAX_PER_COMPANY} open streams on this instance, which is the maximum.");
+            Problem::new(ProblemCode::RateLimited).detail(detail).retry_after(RETRY_AFTER_SECONDS)
+        })?;
+        Ok(StreamSlot { _place: place, _counted: counted })
     }
 }
 
@@ -59,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_company_has_so_many_streams_and_no_more_and_all_have_so_many_together() {
-        let limit = Arc::<StreamLimit>::default();
+        let limit = StreamLimit::new();
         let mut open: Vec<_> = (0..MAX_PER_COMPANY).map(|_| limit.acquire(Uuid::from_u128(1).into()).unwrap()).collect();
         assert_eq!(limit.acquire(Uuid::from_u128(1).into()).unwrap_err().code(), ProblemCode::RateLimited);
         open.pop();
@@ -67,6 +60,6 @@ mod tests {
         open.extend((MAX_PER_COMPANY..MAX_STREAMS).map(|company| limit.acquire(Uuid::from_u128(company as u128).into()).unwrap()));
         assert_eq!(limit.acquire(Uuid::from_u128(9_999).into()).unwrap_err().code(), ProblemCode::Overloaded);
         drop(open);
-        assert!(limit.0.lock().unwrap().is_empty());
+        assert!(limit.acquire(Uuid::from_u128(9_999).into()).is_ok());
     }
 }

@@ -9,7 +9,8 @@
 //! A stream holds no database connection while it waits, and at most one page in memory. It reads no faster than its client. One
 //! task per instance polls for all streams, once a second and after each commit, and wakes the streams of the companies that have
 //! new events. This only speeds up what their own polling would find. The number of streams is limited. A stream ends after
-//! `streams.lifetime`, and on shutdown. Clients then reconnect automatically, and their API key is verified again.
+//! `streams.lifetime`, whether its client reads or not, and on shutdown. Clients then reconnect automatically, and their API key is
+//! verified again.
 
 mod commit_listener;
 mod feed;
@@ -20,6 +21,7 @@ mod queries;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::IntoResponse;
@@ -33,6 +35,7 @@ use crate::developers::state::Developers;
 use crate::developers::stream::commit_listener::CommitListener;
 use crate::developers::stream::feed::{Beginning, Feed};
 use crate::developers::stream::limit::StreamLimit;
+use crate::kernel::http_server::EndsAt;
 use crate::kernel::ids::EventId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::openapi::{OperationDoc, QueryParameters};
@@ -67,7 +70,7 @@ pub struct Streams {
 impl Streams {
     /// Builds the state. Streams end when `lifecycle` ends.
     pub fn new(developers: Developers, settings: Settings, lifecycle: Lifecycle) -> Self {
-        Self { developers, settings, limit: Arc::default(), listener: Arc::default(), lifecycle }
+        Self { developers, settings, limit: Arc::new(StreamLimit::new()), listener: Arc::default(), lifecycle }
     }
 }
 
@@ -108,8 +111,9 @@ pub(super) async fn stream(
     let begins = streams.beginning(&caller, after).await?;
     let feed = Feed::open(&streams, caller.company, wanted, begins)?;
     let keep_alive = KeepAlive::new().interval(streams.settings.heartbeat).text("");
+    let ends_at = Extension(EndsAt(feed.ends_at()));
     // Prevents a proxy from buffering the events.
-    Ok(([("x-accel-buffering", "no")], Sse::new(feed.into_stream()).keep_alive(keep_alive)))
+    Ok((ends_at, [("x-accel-buffering", "no")], Sse::new(feed.into_stream()).keep_alive(keep_alive)))
 }
 
 impl Streams {

@@ -89,7 +89,8 @@ impl TrustedProxies {
         Self(Arc::new(Inner { networks: networks.to_vec(), header, unreadable_logged: AtomicBool::new(false) }))
     }
 
-    fn trusts(&self, address: IpAddr) -> bool {
+    /// Whether the address is that of a trusted proxy.
+    pub fn trusts(&self, address: IpAddr) -> bool {
         self.0.networks.iter().any(|network| network.contains(&address))
     }
 
@@ -113,6 +114,11 @@ impl ClientAddress {
     /// The address of a request that comes from this process itself.
     pub fn of_this_process() -> Self {
         Self(IpAddr::V6(Ipv6Addr::LOCALHOST))
+    }
+
+    /// The address of a peer, for what concerns its connection and not a request.
+    pub fn of_peer(peer: IpAddr) -> Self {
+        Self(peer.to_canonical())
     }
 
     /// The full address, for the audit log.
@@ -206,7 +212,10 @@ mod tests {
     #[test]
     fn only_the_header_that_is_named_counts() {
         let forwarded = proxies(&["10.0.0.0/8"], ForwardedHeader::Forwarded);
-        assert_eq!(behind_proxies("10.0.0.1", ("forwarded", &["for=1.1.1.1", "for=\"203.0.113.9:1\", for=10.0.0.2"]), &forwarded), "203.0.113.9");
+        assert_eq!(
+            behind_proxies("10.0.0.1", ("forwarded", &["for=1.1.1.1", "for=\"203.0.113.9:1\", for=10.0.0.2"]), &forwarded),
+            "203.0.113.9"
+        );
         assert!(!forwarded.0.unreadable_logged.load(Ordering::Relaxed));
         assert_eq!(behind_proxies("10.0.0.1", ("x-forwarded-for", &["203.0.113.9"]), &forwarded), "10.0.0.1");
         assert!(forwarded.0.unreadable_logged.load(Ordering::Relaxed), "the proxy writes the other header");

@@ -207,7 +207,7 @@ pub trait Editable: PublishesEvents {
     type Body: DeserializeOwned + Send + Sync;
 
     /// Network requests that must be made before anything is written. No transaction is open yet.
-    fn before_transaction(_: &Self::State, _: &Self::Body) -> impl Future<Output = Result<(), Problem>> + Send {
+    fn before_transaction(_: &Self::State, _: &Caller, _: &Self::Body) -> impl Future<Output = Result<(), Problem>> + Send {
         ready(Ok(()))
     }
 

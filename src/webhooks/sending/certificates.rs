@@ -5,20 +5,21 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use hyper::Response;
+use hyper_util::client::legacy;
 use quick_cache::sync::Cache;
-use reqwest::Response;
-use reqwest::tls::TlsInfo;
 use rustls::CertificateError;
 use x509_parser::parse_x509_certificate;
 
-use crate::webhooks::sending::outcome::causes;
+use crate::webhooks::sending::connector::PeerCertificate;
+use crate::webhooks::sending::fault::causes;
 
 /// Maximum number of certificates whose end is kept in memory; each takes one to two kilobytes.
 const MAX_KEPT: usize = 2_000;
 
 /// The ends of the certificates seen so far. Clones share them.
 #[derive(Clone, Debug)]
-pub struct Certificates(Arc<Cache<Vec<u8>, DateTime<Utc>>>);
+pub struct Certificates(Arc<Cache<Arc<[u8]>, DateTime<Utc>>>);
 
 impl Certificates {
     pub fn new() -> Self {
@@ -26,11 +27,11 @@ impl Certificates {
     }
 
     /// The end of the certificate of the server that responded.
-    pub fn end_of(&self, response: &Response) -> Option<DateTime<Utc>> {
-        let certificate = response.extensions().get::<TlsInfo>()?.peer_certificate()?;
+    pub fn end_of<B>(&self, response: &Response<B>) -> Option<DateTime<Utc>> {
+        let PeerCertificate(certificate) = response.extensions().get()?;
         self.0.get(certificate).or_else(|| {
             let end = end_of(certificate)?;
-            self.0.insert(certificate.to_vec(), end);
+            self.0.insert(Arc::clone(certificate), end);
             Some(end)
         })
     }
@@ -43,7 +44,7 @@ fn end_of(certificate: &[u8]) -> Option<DateTime<Utc>> {
 }
 
 /// The end of the certificate that a request was not sent for, because it has expired.
-pub fn end_of_expired(error: &reqwest::Error) -> Option<DateTime<Utc>> {
+pub fn end_of_expired(error: &legacy::Error) -> Option<DateTime<Utc>> {
     causes(error).find_map(|cause| match cause.downcast_ref()? {
         rustls::Error::InvalidCertificate(CertificateError::ExpiredContext { not_after, .. }) => {
             DateTime::from_timestamp(not_after.as_secs().try_into().ok()?, 0)

@@ -2,17 +2,30 @@
 //!
 //! No transaction is open here. Every failure is an [`Outcome`]; sending itself cannot fail. The body is the event's own bytes,
 //! shared by all its deliveries. The response body is read as a stream, without decompression, and no further than it is kept.
+//!
+//! An attempt is what the endpoint may have processed. A request that it certainly has not is sent again within the same attempt:
+//! at once on a new connection if the endpoint said so ([`fault::is_unprocessed`]), and once after two seconds if nothing was sent at
+//! a first attempt because nobody listened or the name was unknown ([`second_tries`]).
 
 mod certificates;
+mod connector;
+pub mod fault;
 pub mod outcome;
+mod second_tries;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
-use axum::http::HeaderMap;
+use axum::http::uri::InvalidUri;
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use chrono::{DateTime, Utc};
-use reqwest::{Certificate, Client};
+use http_body_util::{BodyExt, Full};
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper_util::client::legacy;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::pki_types::CertificateDer;
 
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::CannotOpen;
@@ -20,21 +33,30 @@ use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 use crate::webhooks::endpoint::{AttemptHeaders, Endpoint, Headers};
 use crate::webhooks::sending::certificates::{Certificates, end_of_expired};
-use crate::webhooks::sending::outcome::{Answer, Fault, Outcome};
+use crate::webhooks::sending::connector::{Connector, on_behalf_of};
+use crate::webhooks::sending::fault::{Fault, is_unprocessed, may_pass_soon};
+use crate::webhooks::sending::outcome::{Answer, Outcome};
+use crate::webhooks::sending::second_tries::SecondTries;
 use crate::webhooks::targets::Targets;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Many servers close a connection that was idle for five seconds; a POST must not run into that.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 /// Bytes of the response body that are kept; the rest is not read. Response headers are limited to the same size.
 pub const MAX_LOGGED_BODY_LEN: usize = 16 * 1024;
+/// How often a request is sent again within one attempt because the endpoint has not processed it.
+const MAX_RESENDS: usize = 2;
+
+type Client = legacy::Client<Connector, Full<Bytes>>;
 
 /// Posts claimed deliveries.
 #[derive(Clone, Debug)]
 pub struct Sender {
     client: Client,
+    /// Opens a connection for each request.
+    client_without_pool: Client,
     targets: Targets,
     certificates: Certificates,
+    second_tries: SecondTries,
     clock: Clock,
 }
 
@@ -86,19 +108,14 @@ pub struct Attempt {
 }
 
 impl Sender {
-    pub fn new(targets: Targets, clock: Clock, roots: Vec<Certificate>) -> Result<Self, reqwest::Error> {
-        let client = Client::builder()
-            .https_only(true)
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .connect_timeout(CONNECT_TIMEOUT)
-            .pool_idle_timeout(IDLE_TIMEOUT)
-            .tls_certs_merge(roots)
-            .tls_info(true)
-            .dns_resolver(targets.clone())
-            .build()?;
-        Ok(Self { client, targets, certificates: Certificates::new(), clock })
+    /// A sender that trusts the system's authorities and the further `roots`.
+    pub fn new(targets: Targets, clock: Clock, roots: Vec<CertificateDer<'static>>) -> Result<Self, rustls::Error> {
+        let connector = Connector::new(targets.clone(), roots)?;
+        let mut builder = legacy::Client::builder(TokioExecutor::new());
+        builder.timer(TokioTimer::new()).pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE_TIMEOUT);
+        let client = builder.build(connector.clone());
+        let client_without_pool = builder.pool_max_idle_per_host(0).build(connector);
+        Ok(Self { client, client_without_pool, targets, certificates: Certificates::new(), second_tries: SecondTries::new(), clock })
     }
 
     /// Sends a claimed delivery and waits for the response, at most as long as the timeout of the subscription.
@@ -133,33 +150,74 @@ impl Sender {
         if let Err(reason) = self.targets.check_literal(&endpoint.url) {
             return Fault::from(&reason).into();
         }
-        let request = self.client.post(endpoint.url.url()).headers(headers).body(claimed.body.clone());
+        let Ok(request) = request(claimed, headers) else { return Fault::Blocked.into() };
         let mut outcome = Outcome::default();
-        match tokio::time::timeout(endpoint.timeout.duration(), self.exchange(request, &mut outcome)).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => {
-                outcome.fault = Some(Fault::from(&error));
-                outcome.certificate_expires_at = outcome.certificate_expires_at.or_else(|| end_of_expired(&error));
-            }
+        let exchange = on_behalf_of(claimed.company, self.exchange(claimed, request, &mut outcome));
+        match tokio::time::timeout(endpoint.timeout.duration(), exchange).await {
+            Ok(None) => {}
+            Ok(Some(fault)) => outcome.fault = Some(fault),
             Err(_) => outcome.fault = Some(if outcome.answer.is_some() { Fault::TooSlow } else { Fault::Timeout }),
         }
         outcome
     }
 
-    /// Sends the request and stores the response in `outcome` as it arrives, so that a deadline keeps what has arrived by then.
-    async fn exchange(&self, request: reqwest::RequestBuilder, outcome: &mut Outcome) -> Result<(), reqwest::Error> {
-        let mut response = request.send().await?;
+    /// Sends the request and stores the response in `outcome` as it arrives, so that a deadline keeps what has arrived by then. Returns
+    /// what went wrong.
+    async fn exchange(&self, claimed: &Claimed, request: Request<Full<Bytes>>, outcome: &mut Outcome) -> Option<Fault> {
+        let response = match self.request(claimed, request).await {
+            Ok(response) => response,
+            Err(error) => {
+                outcome.certificate_expires_at = end_of_expired(&error);
+                return Some(Fault::from(&error));
+            }
+        };
         outcome.certificate_expires_at = self.certificates.end_of(&response);
-        let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
-        let answer = outcome.answer.insert(Answer { status, headers, body: Vec::new() });
+        let (head, mut body) = response.into_parts();
+        let answer = outcome.answer.insert(Answer { status: head.status, headers: head.headers, body: Vec::new() });
         while answer.body.len() < MAX_LOGGED_BODY_LEN
-            && let Some(chunk) = response.chunk().await?
+            && let Some(frame) = body.frame().await
         {
-            let limit = MAX_LOGGED_BODY_LEN - answer.body.len();
+            let Ok(frame) = frame else { return Some(Fault::Closed) };
+            let (chunk, limit) = (frame.into_data().unwrap_or_default(), MAX_LOGGED_BODY_LEN - answer.body.len());
             answer.body.extend_from_slice(&chunk[..chunk.len().min(limit)]);
         }
-        Ok(())
+        None
     }
+
+    /// Sends the request, and once more after a while if it is a first attempt and nothing was sent.
+    async fn request(&self, claimed: &Claimed, request: Request<Full<Bytes>>) -> Result<hyper::Response<Incoming>, legacy::Error> {
+        let begun = Instant::now();
+        let sent = self.send_until_processed(&request).await;
+        match &sent {
+            Err(error) if claimed.number == 1 && may_pass_soon(error) => {}
+            _ => return sent,
+        }
+        let is_time_left = begun.elapsed() + second_tries::WAIT < claimed.endpoint.timeout.duration();
+        let Some(_place) = self.second_tries.place(claimed.company).filter(|_| is_time_left) else { return sent };
+        tokio::time::sleep(second_tries::WAIT).await;
+        self.send_until_processed(&request).await
+    }
+
+    /// Sends the request, again on a connection of its own while the endpoint has certainly not processed it.
+    async fn send_until_processed(&self, request: &Request<Full<Bytes>>) -> Result<hyper::Response<Incoming>, legacy::Error> {
+        let mut sent = self.client.request(request.clone()).await;
+        for _ in 0..MAX_RESENDS {
+            if !sent.as_ref().is_err_and(is_unprocessed) {
+                break;
+            }
+            sent = self.client_without_pool.request(request.clone()).await;
+        }
+        sent
+    }
+}
+
+fn request(claimed: &Claimed, headers: HeaderMap) -> Result<Request<Full<Bytes>>, InvalidUri> {
+    let mut request = Request::new(Full::new(claimed.body.clone()));
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = claimed.endpoint.url.uri()?;
+    *request.headers_mut() = headers;
+    request.headers_mut().entry(header::ACCEPT).or_insert(HeaderValue::from_static("*/*"));
+    Ok(request)
 }
 
 fn headers(claimed: &Claimed, at: DateTime<Utc>) -> Result<Headers, CannotOpen> {

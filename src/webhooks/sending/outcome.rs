@@ -1,14 +1,10 @@
 //! The outcome of one POST: the response, as far as one arrived, and the fault, if there was one. It is never an internal error.
 
-use std::error::Error;
-use std::io;
-use std::iter::successors;
-
 use axum::http::{HeaderMap, StatusCode, header};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::webhooks::delivery_state::Verdict;
-use crate::webhooks::targets::TargetError;
+use crate::webhooks::sending::fault::Fault;
 
 /// The outcome of one POST.
 #[derive(Debug, Default)]
@@ -29,95 +25,22 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-/// Why an attempt has no response, or an incomplete one. The attempt log shows these words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// None of the endpoint's addresses may be connected to.
-    Blocked,
-    /// The host name does not resolve.
-    Dns,
-    /// No connection could be made, or not within the connect timeout.
-    Connect,
-    /// The certificate is not trusted, or the TLS handshake failed.
-    Tls,
-    /// No response before the deadline.
-    Timeout,
-    /// The response was incomplete at the deadline.
-    TooSlow,
-    /// The connection was closed before the response was complete, or the response is not HTTP.
-    Closed,
-    /// The signing secret cannot be decrypted, so nothing was sent.
-    Unsigned,
-    /// The worker died before it recorded the result.
-    Interrupted,
-}
-
-impl Fault {
-    /// The word in the log.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Blocked => "blocked",
-            Self::Dns => "dns",
-            Self::Connect => "connect",
-            Self::Tls => "tls",
-            Self::Timeout => "timeout",
-            Self::TooSlow => "too_slow",
-            Self::Closed => "closed",
-            Self::Unsigned => "unsigned",
-            Self::Interrupted => "interrupted",
-        }
-    }
-}
-
 impl From<Fault> for Outcome {
     fn from(fault: Fault) -> Self {
         Self { fault: Some(fault), ..Self::default() }
     }
 }
 
-impl From<&TargetError> for Fault {
-    fn from(reason: &TargetError) -> Self {
-        match reason {
-            TargetError::Blocked => Self::Blocked,
-            TargetError::Unresolved(_) => Self::Dns,
-        }
-    }
-}
-
-impl From<&reqwest::Error> for Fault {
-    fn from(error: &reqwest::Error) -> Self {
-        for cause in causes(error) {
-            if let Some(reason) = cause.downcast_ref::<TargetError>() {
-                return reason.into();
-            }
-            if cause.is::<rustls::Error>() {
-                return Self::Tls;
-            }
-        }
-        if error.is_connect() { Self::Connect } else { Self::Closed }
-    }
-}
-
-/// The errors behind the error of the client, the outermost first.
-pub(super) fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
-    successors(error.source(), |error| cause(*error))
-}
-
-/// The `source` of an `io::Error` is not the error it wraps but the source of that error.
-fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
-    let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-    wrapped.map(|wrapped| wrapped as &(dyn Error + 'static)).or_else(|| error.source())
-}
-
 impl Outcome {
-    /// The verdict on the attempt: a complete 2xx response acknowledges, 410 means that the endpoint is gone, and everything else
-    /// fails, including redirects.
+    /// The verdict on the attempt, by the status line alone: 2xx acknowledges, 410 means that the endpoint is gone, and everything else
+    /// fails, including redirects. What becomes of the body afterwards does not matter: an endpoint that has said 200 has taken the
+    /// event.
     pub fn verdict(&self, ended_at: DateTime<Utc>) -> Verdict {
-        match (&self.answer, self.fault) {
-            (Some(answer), None) if answer.status.is_success() => Verdict::Acknowledged,
-            (Some(answer), None) if answer.status == StatusCode::GONE => Verdict::Gone,
-            (Some(answer), None) => Verdict::Failed { retry_after: answer.retry_after(ended_at) },
-            (_, Some(_)) | (None, None) => Verdict::Failed { retry_after: None },
+        match &self.answer {
+            Some(answer) if answer.status.is_success() => Verdict::Acknowledged,
+            Some(answer) if answer.status == StatusCode::GONE => Verdict::Gone,
+            Some(answer) => Verdict::Failed { retry_after: answer.retry_after(ended_at) },
+            None => Verdict::Failed { retry_after: None },
         }
     }
 }
@@ -172,9 +95,17 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_broke_off_acknowledges_nothing() {
-        let answer = Answer { status: StatusCode::OK, headers: HeaderMap::new(), body: Vec::new() };
-        let outcome = Outcome { answer: Some(answer), fault: Some(Fault::Closed), ..Outcome::default() };
-        assert_eq!(outcome.verdict(DateTime::UNIX_EPOCH), Verdict::Failed { retry_after: None });
+    fn an_answer_that_broke_off_counts_by_its_status() {
+        for fault in [Fault::Closed, Fault::TooSlow] {
+            let verdict = |status, headers| {
+                let answer = Answer { status, headers, body: Vec::new() };
+                Outcome { answer: Some(answer), fault: Some(fault), ..Outcome::default() }.verdict(DateTime::UNIX_EPOCH)
+            };
+            assert_eq!(verdict(StatusCode::OK, HeaderMap::new()), Verdict::Acknowledged);
+            assert_eq!(verdict(StatusCode::GONE, HeaderMap::new()), Verdict::Gone);
+            let patience = HeaderMap::from_iter([(header::RETRY_AFTER, "120".parse().unwrap())]);
+            let wait = Verdict::Failed { retry_after: Some(TimeDelta::seconds(120)) };
+            assert_eq!(verdict(StatusCode::SERVICE_UNAVAILABLE, patience), wait);
+        }
     }
 }

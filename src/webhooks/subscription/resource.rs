@@ -88,12 +88,12 @@ fn owner_of_new(caller: &Caller, named: Option<Owner>) -> Result<Option<Owner>, 
 impl Editable for Subscription {
     type Body = SubscriptionBody;
 
-    async fn before_transaction(webhooks: &Webhooks, body: &SubscriptionBody) -> Result<(), Problem> {
+    async fn before_transaction(webhooks: &Webhooks, caller: &Caller, body: &SubscriptionBody) -> Result<(), Problem> {
         if let Member::Sent(events) = &body.events {
             events.check(&webhooks.catalogue).map_err(|unknown| FieldErrors::one("events", unknown.to_string()))?;
         }
         match &body.url {
-            Member::Sent(url) => Ok(webhooks.delivering.targets.check(url).await?),
+            Member::Sent(url) => Ok(webhooks.delivering.targets.check(caller.company, url).await?),
             Member::Missing => Ok(()),
         }
     }

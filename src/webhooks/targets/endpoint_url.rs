@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use axum::http::Uri;
+use axum::http::uri::InvalidUri;
 use serde_json::json;
 use url::{Host, Url};
 
@@ -52,6 +54,11 @@ impl EndpointUrl {
 
     pub(crate) fn url(&self) -> Url {
         Url::parse(&self.0).expect("the URL was validated at construction")
+    }
+
+    /// The form that the HTTP client takes. It knows fewer characters than the URL standard.
+    pub(crate) fn uri(&self) -> Result<Uri, InvalidUri> {
+        self.0.parse()
     }
 
     pub(super) fn host(&self) -> Host<String> {

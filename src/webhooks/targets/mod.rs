@@ -8,25 +8,28 @@
 mod addresses;
 mod endpoint_url;
 mod look_ups;
+mod nameservers;
 mod resolver;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
+use std::task::{Context, Poll};
+use std::vec;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use hyper_util::client::legacy::connect::dns::Name;
 use ipnet::IpNet;
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use tower::Service;
 use url::Host;
 
+use crate::kernel::ids::CompanyId;
 use crate::kernel::problem::{Problem, ProblemCode};
 
 pub use endpoint_url::EndpointUrl;
 pub use resolver::Resolver;
 
 use addresses::AddressPolicy;
-
-/// How long a registration waits for the resolver.
-const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Decides which endpoints may be connected to.
 #[derive(Clone, Debug)]
@@ -60,13 +63,10 @@ impl Targets {
         Self { policy: AddressPolicy::new(opened), resolver }
     }
 
-    /// The check at registration.
-    pub async fn check(&self, endpoint: &EndpointUrl) -> Result<(), TargetError> {
+    /// The check at registration, by a company.
+    pub async fn check(&self, company: CompanyId, endpoint: &EndpointUrl) -> Result<(), TargetError> {
         match endpoint.host() {
-            Host::Domain(name) => match tokio::time::timeout(REGISTRATION_TIMEOUT, self.resolve(&name)).await {
-                Ok(resolved) => resolved.map(drop),
-                Err(_) => Err(TargetError::Unresolved(io::ErrorKind::TimedOut.into())),
-            },
+            Host::Domain(name) => self.resolve(Some(company), &name).await.map(drop),
             Host::Ipv4(_) | Host::Ipv6(_) => self.check_literal(endpoint),
         }
     }
@@ -82,34 +82,55 @@ impl Targets {
     }
 
     /// The addresses of `name` that may be connected to; at least one.
-    async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, TargetError> {
-        let mut addresses = self.resolver.look_up(name).await.map_err(TargetError::Unresolved)?;
+    async fn resolve(&self, company: Option<CompanyId>, name: &str) -> Result<Vec<IpAddr>, TargetError> {
+        let mut addresses = self.resolver.look_up(company, name).await.map_err(TargetError::Unresolved)?;
         addresses.retain(|address| self.policy.allows(*address));
         if addresses.is_empty() { Err(TargetError::Blocked) } else { Ok(addresses) }
     }
+
+    /// The check at every connection, as the client's resolver. The look-up counts as one of `company`.
+    pub fn asked_by(&self, company: Option<CompanyId>) -> CheckedNames {
+        CheckedNames { targets: self.clone(), company }
+    }
 }
 
-/// The check at every connection.
-impl Resolve for Targets {
-    fn resolve(&self, name: Name) -> Resolving {
-        let targets = self.clone();
-        Box::pin(async move {
-            let addresses = Self::resolve(&targets, name.as_str()).await?;
+/// Resolves names to addresses that may be connected to.
+#[derive(Clone, Debug)]
+pub struct CheckedNames {
+    targets: Targets,
+    company: Option<CompanyId>,
+}
+
+impl Service<Name> for CheckedNames {
+    type Response = vec::IntoIter<SocketAddr>;
+    type Error = TargetError;
+    type Future = BoxFuture<'static, Result<Self::Response, TargetError>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), TargetError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        let Self { targets, company } = self.clone();
+        async move {
+            let addresses = targets.resolve(company, name.as_str()).await?;
             // The client replaces port zero by the port of the URL.
-            Ok(Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
-        })
+            Ok(addresses.into_iter().map(|address| SocketAddr::new(address, 0)).collect::<Vec<_>>().into_iter())
+        }
+        .boxed()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use uuid::Uuid;
 
     async fn check(url: &str) -> Result<(), TargetError> {
         let resolver = Resolver::fixed();
         resolver.insert("public.example", &["93.184.216.34".parse().unwrap()]);
         resolver.insert("private.example", &["10.0.0.7".parse().unwrap(), "::ffff:192.168.0.1".parse().unwrap()]);
-        Targets::new(&[], resolver).check(&url.parse().unwrap()).await
+        Targets::new(&[], resolver).check(Uuid::nil().into(), &url.parse().unwrap()).await
     }
 
     #[tokio::test]
@@ -125,7 +146,7 @@ mod tests {
     async fn only_the_allowed_addresses_of_a_name_are_handed_to_the_client() {
         let resolver = Resolver::fixed();
         resolver.insert("both.example", &["10.0.0.7".parse().unwrap(), "93.184.216.34".parse().unwrap()]);
-        let resolved = Targets::new(&[], resolver).resolve("both.example").await.unwrap();
+        let resolved = Targets::new(&[], resolver).resolve(None, "both.example").await.unwrap();
         assert_eq!(resolved, ["93.184.216.34".parse::<IpAddr>().unwrap()]);
     }
 }

@@ -1,30 +1,32 @@
-//! The resolver of endpoint names: the system's resolver, another blocking function, or a fixed table for tests.
+//! The resolver of endpoint names: name servers, or a fixed table for tests.
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::webhooks::targets::look_ups::{BlockingResolver, LookUps};
+use crate::kernel::ids::CompanyId;
+use crate::webhooks::targets::look_ups::LookUps;
+use crate::webhooks::targets::nameservers::{Files, Nameservers};
 
 /// Resolves names to addresses. `Targets` checks every address, whatever its source.
 #[derive(Clone, Debug)]
 pub enum Resolver {
-    /// A function that blocks.
-    Blocking(LookUps),
+    /// The name servers of the system, or another one.
+    Nameservers(LookUps),
     /// A table, changed by [`Resolver::insert`]. Clones share it.
     Fixed(Arc<Mutex<HashMap<String, Vec<IpAddr>>>>),
 }
 
 impl Resolver {
-    /// The system's resolver.
+    /// Resolves names as the system does, by `/etc/hosts` and the name servers of `/etc/resolv.conf`.
     pub fn system() -> Self {
-        Self::blocking(|name| Ok((name, 0).to_socket_addrs()?.map(|address| address.ip()).collect()))
+        Self::Nameservers(LookUps::new(Nameservers::of(Files::of_the_system())))
     }
 
-    /// Runs the function on threads for blocking work. Concurrent look-ups of one name share a call.
-    pub fn blocking(resolver: BlockingResolver) -> Self {
-        Self::Blocking(LookUps::new(resolver))
+    /// Asks this name server over UDP, for tests.
+    pub fn asking(server: SocketAddr) -> Self {
+        Self::Nameservers(LookUps::new(Nameservers::at(server)))
     }
 
     /// An empty table: a name is unknown until [`Resolver::insert`] adds it.
@@ -32,17 +34,18 @@ impl Resolver {
         Self::Fixed(Arc::default())
     }
 
-    /// Sets the addresses of `name` in the table. Has no effect on a blocking resolver.
+    /// Sets the addresses of `name` in the table. Has no effect on name servers.
     pub fn insert(&self, name: &str, addresses: &[IpAddr]) {
         if let Self::Fixed(table) = self {
             table.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), addresses.to_vec());
         }
     }
 
-    /// The addresses of a name. A name that is not in the table gets [`io::ErrorKind::NotFound`].
-    pub async fn look_up(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+    /// The addresses of a name; `company` is the one that it is looked up for. A name that does not exist gets
+    /// [`io::ErrorKind::NotFound`], and one that is not answered within five seconds [`io::ErrorKind::TimedOut`].
+    pub async fn look_up(&self, company: Option<CompanyId>, name: &str) -> io::Result<Vec<IpAddr>> {
         match self {
-            Self::Blocking(look_ups) => look_ups.look_up(name).await,
+            Self::Nameservers(look_ups) => look_ups.look_up(company, name).await,
             Self::Fixed(table) => {
                 let known = table.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
                 known.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the name is not in the table"))

@@ -8,6 +8,8 @@ use portico::events;
 use portico::kernel::database::Connection;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
 use crate::support::waiting::{in_time, until};
@@ -332,6 +334,52 @@ async fn a_stream_ends_after_its_lifetime_even_while_events_arrive() {
         tokio::select! { () = reading => {}, () = publishing => {} }
     };
     in_time("the stream ends", ended).await;
+}
+
+/// Opens a stream after this event and reads nothing of it.
+async fn unread_stream(world: &World, after: &str) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut stream = socket.connect(world.address).await.unwrap();
+    let (path, key) = (format!("/developers/int/v1/events/stream?after={after}"), &world.api_key);
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\n\r\n").as_bytes()).await.unwrap();
+    stream
+}
+
+/// Publishes more events than the buffers of the system take; returns the one before them.
+async fn backlog(world: &World) -> String {
+    let start = world.publish("driver.online").await.to_string();
+    let mut data = world.state.developers.catalogue.find("order.created").unwrap().sample.clone();
+    data["meta"] = json!({ "text": "x".repeat(200 * 1024) });
+    for _ in 0..40 {
+        world.developers(Method::POST, "events", json!({ "event": "order.created", "data": data })).await.ok(201);
+    }
+    world.everything_is_settled().await;
+    start
+}
+
+#[tokio::test]
+async fn streams_that_nobody_reads_end_after_their_lifetime_and_make_room() {
+    let world = World::with(&[("streams.lifetime", "3s"), ("http.write_timeout", "10m")]).await;
+    let start = backlog(&world).await;
+    let mut unread = Vec::new();
+    for _ in 0..20 {
+        unread.push(unread_stream(&world, &start).await);
+    }
+    let opened = async || world.stream_of(&world.api_key, "?events=driver.offline", None).await.status() == StatusCode::OK;
+    until("all streams are open", async || !opened().await).await;
+    until("one of them has ended", opened).await;
+}
+
+#[tokio::test]
+async fn a_stream_that_nobody_reads_does_not_hold_up_the_end_of_the_service() {
+    let world = World::with(&[("http.write_timeout", "10m")]).await;
+    let start = backlog(&world).await;
+    let mut unread = unread_stream(&world, &start).await;
+    unread.read_exact(&mut [0; 12]).await.unwrap();
+    // It has filled all buffers by then.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    timeout(Duration::from_secs(8), world.lifecycle.stop()).await.expect("the service ends in a few seconds");
 }
 
 #[tokio::test]

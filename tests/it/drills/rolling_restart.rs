@@ -87,11 +87,11 @@ async fn no_request_fails_while_instances_are_replaced_behind_a_proxy_that_follo
     let sample = &world.state.developers.catalogue.find("driver.online").unwrap().sample;
     let body = json!({ "event": "driver.online", "data": sample });
     let replacing = async {
-        let mut instances = vec![start().await, start().await];
+        let mut instances = [start().await, start().await];
         let clients = (0..CLIENTS).map(|_| publish(Arc::clone(&proxy), world.api_key.clone(), body.clone()));
         let replacing = async {
-            for place in 0..instances.len() {
-                let mut former = std::mem::replace(&mut instances[place], start().await);
+            for instance in &mut instances {
+                let mut former = std::mem::replace(instance, start().await);
                 assert!(former.terminate().await, "{}", former.log());
                 proxy.instances.lock().unwrap().retain(|instance| *instance != former.address);
             }

@@ -53,7 +53,12 @@ async fn while_instances_are_replaced_by_those_of_the_next_version_no_request_fa
     let api_key = made(&["key", "create", "--company", &company, "--scopes", "admin,events,read,write"], "key", "key").await;
 
     let mut old = Service::start_of(&previous, &[], &settings).await;
-    let shop = Shop { instances: Arc::new(Mutex::new(vec![old.address])), client: Client::builder().no_proxy().build().unwrap(), store_key, api_key };
+    let shop = Shop {
+        instances: Arc::new(Mutex::new(vec![old.address])),
+        client: Client::builder().no_proxy().build().unwrap(),
+        store_key,
+        api_key,
+    };
     let webhook = json!({ "url": receiver.url(), "events": ["driver.online"] });
     shop.succeeds(201, |shop| shop.developers(Method::POST, "webhooks").json(&webhook)).await;
     let types = shop.succeeds(200, |shop| shop.developers(Method::GET, "event-types")).await;

@@ -8,7 +8,7 @@ use futures::future::join_all;
 use reqwest::Method;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use crate::support::World;
 use crate::support::customers::{EMAIL, token};
@@ -76,7 +76,7 @@ async fn two_thousand_idle_connections_do_not_delay_requests() {
 #[tokio::test]
 async fn incomplete_requests_use_no_processor_time() {
     let world = World::new().await;
-    let service = Service::start(&[("database.url", world.database.as_str())]).await;
+    let service = Service::start(&[("database.url", world.database.as_str()), ("http.max_connections_per_address", "5000")]).await;
     let mut costs = Vec::new();
     for beginning in ["", "P", "PRI"] {
         let idle = crowd(service.address, beginning).await;
@@ -162,6 +162,36 @@ async fn beyond_the_limit_connections_wait_until_another_one_ends() {
     drop(first);
     let length = in_time("the second connection gets its response", second.read(&mut answer)).await.unwrap();
     assert!(answer[..length].starts_with(b"HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn a_client_that_reads_nothing_is_cut_however_many_requests_it_sends() {
+    let world = World::with(&[("http.write_timeout", "500ms")]).await;
+    let mut greedy = TcpStream::connect(world.address).await.unwrap();
+    let requests = "GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(1_000);
+    let cut = async { while greedy.write_all(requests.as_bytes()).await.is_ok() {} };
+    in_time("the service resets the connection", cut).await;
+}
+
+#[tokio::test]
+async fn a_client_that_reads_slowly_but_reads_gets_its_response() {
+    let world = World::with(&[("http.write_timeout", "500ms")]).await;
+    let whole = world.request(Method::GET, "/openapi.json").send().await.ok(200);
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(64 * 1024).unwrap();
+    let mut slow = socket.connect(world.address).await.unwrap();
+    // Several responses, which together are more than the buffers of the system take.
+    let count = 20;
+    slow.write_all("GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(count).as_bytes()).await.unwrap();
+    let expected = count * whole.to_string().len();
+    let (mut read, mut part) = (0, vec![0; 64 * 1024]);
+    let reading = async {
+        while read < expected {
+            read += slow.read(&mut part).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    in_time("all responses have arrived", reading).await;
 }
 
 #[tokio::test]

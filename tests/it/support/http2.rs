@@ -3,6 +3,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -21,15 +22,26 @@ use crate::support::receiver::{acceptor, server_config};
 pub enum Refusal {
     /// RST_STREAM with an internal error.
     Reset,
-    /// GOAWAY, then the connection is closed.
+    /// GOAWAY with an internal error, then the connection is closed.
     GoAway,
+    /// After this number of requests of a connection that it accepts, GOAWAY without an error, as proxies do.
+    AwayAfter(u32),
+    /// RST_STREAM with REFUSED_STREAM, for the first so many requests. Later ones are accepted.
+    Refused(u32),
 }
 
+const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const GOAWAY: u8 = 7;
+const NO_ERROR: [u8; 4] = [0; 4];
 const INTERNAL_ERROR: [u8; 4] = [0, 0, 0, 2];
+const REFUSED_STREAM: [u8; 4] = [0, 0, 0, 7];
+const END_STREAM: u8 = 1;
+const END_HEADERS: u8 = 4;
+/// `:status: 200`, as HPACK encodes it.
+const OK: [u8; 1] = [0x88];
 
 /// An accepted request: the client address and the HTTP version.
 pub type Taken = (SocketAddr, Version);
@@ -57,39 +69,56 @@ pub async fn refusing(name: &str, refusal: Refusal) -> String {
     let url = format!("https://{name}:{}/", listener.local_addr().unwrap().port());
     let tls = acceptor(name, &[b"h2"]);
     let tasks = Lifecycle::default();
+    let refused = Arc::new(AtomicU32::new(0));
     tasks.clone().spawn(async move {
         loop {
             let (stream, _) = listener.accept().await.unwrap();
-            let tls = tls.clone();
+            let (tls, refused) = (tls.clone(), Arc::clone(&refused));
             // Clients that abort are part of the story.
-            tasks.spawn(async move { drop(refuse(tls, stream, refusal).await) });
+            tasks.spawn(async move { drop(refuse(tls, stream, refusal, &refused).await) });
         }
     });
     url
 }
 
-async fn refuse(tls: TlsAcceptor, stream: TcpStream, refusal: Refusal) -> io::Result<()> {
+async fn refuse(tls: TlsAcceptor, stream: TcpStream, refusal: Refusal, refused: &AtomicU32) -> io::Result<()> {
     let mut stream = tls.accept(stream).await?;
     let mut preface = [0; 24];
     stream.read_exact(&mut preface).await?;
-    stream.write_all(&frame(SETTINGS, [0; 4], &[])).await?;
+    stream.write_all(&frame(SETTINGS, 0, [0; 4], &[])).await?;
     stream.flush().await?;
+    let (mut accepted, mut last_accepted, mut is_away) = (0, [0; 4], false);
     loop {
         let mut head = [0; 9];
         stream.read_exact(&mut head).await?;
         let [_, a, b, kind, flags, stream_id @ ..] = head;
         let mut payload = vec![0; usize::from(u16::from_be_bytes([a, b]))];
         stream.read_exact(&mut payload).await?;
+        let ends = kind == DATA && flags & END_STREAM != 0;
         match (kind, refusal) {
-            (SETTINGS, _) if flags == 0 => {
-                let mut acknowledged = frame(SETTINGS, [0; 4], &[]);
-                acknowledged[4] = 1;
-                stream.write_all(&acknowledged).await?;
-            }
-            (HEADERS, Refusal::Reset) => stream.write_all(&frame(RST_STREAM, stream_id, &INTERNAL_ERROR)).await?,
+            (SETTINGS, _) if flags == 0 => stream.write_all(&frame(SETTINGS, 1, [0; 4], &[])).await?,
+            (HEADERS, Refusal::Reset) => stream.write_all(&frame(RST_STREAM, 0, stream_id, &INTERNAL_ERROR)).await?,
             (HEADERS, Refusal::GoAway) => {
-                stream.write_all(&frame(GOAWAY, [0; 4], &[[0; 4], INTERNAL_ERROR].concat())).await?;
+                stream.write_all(&frame(GOAWAY, 0, [0; 4], &[[0; 4], INTERNAL_ERROR].concat())).await?;
                 return stream.shutdown().await;
+            }
+            // What comes on a connection that was sent away is not even looked at; the client closes it.
+            (HEADERS, Refusal::AwayAfter(count)) if accepted == count && !is_away => {
+                is_away = true;
+                stream.write_all(&frame(GOAWAY, 0, [0; 4], &[last_accepted, NO_ERROR].concat())).await?;
+            }
+            (HEADERS, Refusal::AwayAfter(_)) if !is_away => {
+                accepted += 1;
+                last_accepted = stream_id;
+            }
+            (DATA, Refusal::AwayAfter(_)) if ends && u32::from_be_bytes(stream_id) <= u32::from_be_bytes(last_accepted) => {
+                stream.write_all(&frame(HEADERS, END_STREAM | END_HEADERS, stream_id, &OK)).await?;
+            }
+            (DATA, Refusal::Refused(count)) if ends && refused.fetch_add(1, Ordering::Relaxed) < count => {
+                stream.write_all(&frame(RST_STREAM, 0, stream_id, &REFUSED_STREAM)).await?;
+            }
+            (DATA, Refusal::Refused(_)) if ends => {
+                stream.write_all(&frame(HEADERS, END_STREAM | END_HEADERS, stream_id, &OK)).await?;
             }
             _ => {}
         }
@@ -97,7 +126,7 @@ async fn refuse(tls: TlsAcceptor, stream: TcpStream, refusal: Refusal) -> io::Re
     }
 }
 
-fn frame(kind: u8, stream_id: [u8; 4], payload: &[u8]) -> Vec<u8> {
+fn frame(kind: u8, flags: u8, stream_id: [u8; 4], payload: &[u8]) -> Vec<u8> {
     let length = u8::try_from(payload.len()).unwrap();
-    [&[0, 0, length, kind, 0], stream_id.as_slice(), payload].concat()
+    [&[0, 0, length, kind, flags], stream_id.as_slice(), payload].concat()
 }

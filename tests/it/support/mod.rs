@@ -12,6 +12,7 @@ pub mod fleet;
 pub mod gateways;
 pub mod http2;
 pub mod identity_provider;
+pub mod nameserver;
 mod openapi_check;
 pub mod own_postgres;
 pub mod page;

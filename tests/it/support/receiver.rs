@@ -32,14 +32,14 @@ pub enum Reply {
     Silence,
     /// With 200, once the token is cancelled.
     When(CancellationToken),
-    /// With a valid beginning, then single bytes at intervals forever.
-    Trickle,
+    /// With this status and a valid beginning, then single bytes at intervals forever.
+    Trickle(u16),
     /// With single bytes of the headers at intervals forever.
     TrickleEarly,
     /// By closing the connection.
     Close,
-    /// By closing the connection in the middle of the body.
-    BreakOff,
+    /// With this status and `Retry-After: 1800`, and by closing the connection in the middle of the body.
+    BreakOff(u16),
     /// By closing the connection in the middle of a header.
     BreakOffEarly,
     /// With something that is not HTTP.
@@ -256,10 +256,15 @@ impl Endpoint {
                 released.cancelled().await;
                 stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await?;
             }
-            Reply::Trickle => trickle(&mut stream, b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n").await?,
+            Reply::Trickle(status) => {
+                trickle(&mut stream, format!("HTTP/1.1 {status} Said\r\ncontent-length: 1000\r\n\r\n").as_bytes()).await?;
+            }
             Reply::TrickleEarly => trickle(&mut stream, b"HTTP/1.1 200 OK\r\nx-slow: ").await?,
             Reply::Close => return Ok(()),
-            Reply::BreakOff => stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nhalf").await?,
+            Reply::BreakOff(status) => {
+                let head = format!("HTTP/1.1 {status} Said\r\nretry-after: 1800\r\ncontent-length: 1000\r\n\r\nhalf");
+                stream.write_all(head.as_bytes()).await?;
+            }
             Reply::BreakOffEarly => stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-le").await?,
             Reply::Flood => {
                 stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 10737418240\r\n\r\n").await?;

@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use axum::http::Version;
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use reqwest::Method;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::time::{sleep, timeout};
 
 use crate::support::World;
 use crate::support::http2::{Refusal, refusing, taking};
@@ -43,21 +44,41 @@ async fn no_answer_by_the_deadline_is_a_failure() {
     assert_eq!(delivery["status"], "retrying");
 }
 
-/// Delivers one event to an endpoint that never accepts a connection, so the TLS handshake does not begin.
-async fn not_accepted_with(timeout: u32) -> Value {
+/// Delivers one event to this port, where nobody answers.
+async fn not_answered_at(port: u16, timeout: u32) -> Value {
     let world = World::new().await;
     world.resolver.insert("shop.test", &["127.0.0.1".parse().unwrap()]);
-    let mute = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("https://shop.test:{}/", mute.local_addr().unwrap().port());
+    let url = format!("https://shop.test:{port}/");
     world.developers(Method::POST, "webhooks", json!({ "url": url, "timeout": timeout })).await.ok(201);
     world.publish("order.created").await;
     assert_eq!(world.deliver().await, 1);
     world.last_delivery().await
 }
 
+/// Delivers one event to an endpoint that says nothing, so the TLS handshake does not end.
+async fn not_greeted_with(timeout: u32) -> Value {
+    let mute = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    not_answered_at(mute.local_addr().unwrap().port(), timeout).await
+}
+
+#[tokio::test]
+async fn a_handshake_that_does_not_end_within_five_seconds_is_a_failure_of_tls() {
+    let delivery = not_greeted_with(30).await;
+    will_be_retried_after(&delivery, "tls");
+    assert!((5_000..30_000).contains(&delivery["attempts"][0]["duration_ms"].as_i64().unwrap()), "{delivery}");
+}
+
+#[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_connection_that_is_not_made_within_five_seconds_is_a_failure() {
-    let delivery = not_accepted_with(30).await;
+    // A full queue: the system ignores further connections.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let full = socket.listen(1).unwrap();
+    let address = full.local_addr().unwrap();
+    let queued = futures::future::join_all((0..4).map(|_| timeout(Duration::from_millis(200), TcpStream::connect(address)))).await;
+    assert!(queued.iter().any(Result::is_err), "the queue is full");
+    let delivery = not_answered_at(address.port(), 30).await;
     will_be_retried_after(&delivery, "connect");
     assert!((5_000..30_000).contains(&delivery["attempts"][0]["duration_ms"].as_i64().unwrap()), "{delivery}");
 }
@@ -67,15 +88,31 @@ async fn the_deadline_covers_the_beginning_of_the_connection_and_the_headers() {
     let delivery = timed_out_with(Reply::TrickleEarly).await;
     assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("retrying"), (None, Some("timeout"))));
 
-    will_be_retried_after(&not_accepted_with(1).await, "timeout");
+    will_be_retried_after(&not_greeted_with(1).await, "timeout");
 }
 
 #[tokio::test]
-async fn the_deadline_covers_the_body_too() {
-    let delivery = timed_out_with(Reply::Trickle).await;
-    assert_eq!(last_attempt(&delivery), (Some(200), Some("too_slow")));
-    assert!(delivery["attempts"][0]["response_body"].as_str().unwrap().starts_with(".."), "the received part of the body is kept");
-    assert_eq!(delivery["status"], "retrying");
+async fn a_body_that_is_too_slow_or_breaks_off_changes_nothing_about_the_status() {
+    for (status, state) in [(200, "delivered"), (410, "failed"), (503, "retrying")] {
+        let delivery = answered_within(1, Reply::Trickle(status)).await.1;
+        assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some(state), (Some(status.into()), Some("too_slow"))));
+        assert!(delivery["attempts"][0]["response_body"].as_str().unwrap().starts_with(".."), "the received part of the body is kept");
+
+        let (world, delivery) = answered_with(Reply::BreakOff(status)).await;
+        assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some(state), (Some(status.into()), Some("closed"))));
+        assert_eq!(delivery["attempts"][0]["response_body"], "half");
+        if status == 503 {
+            let next = delivery["next_attempt_at"].as_str().unwrap().parse::<DateTime<Utc>>().unwrap();
+            assert!(next - world.clock.now() > TimeDelta::minutes(25), "what the endpoint asks for holds too: {next}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn more_headers_than_a_client_accepts_are_a_failure_that_says_so() {
+    let headers = (0..101).map(|_| ("x-more", "x".to_owned())).collect();
+    let (_, delivery) = answered_with(Reply::Answer(200, headers, Vec::new())).await;
+    will_be_retried_after(&delivery, "too_many_headers");
 }
 
 #[tokio::test]
@@ -95,12 +132,9 @@ async fn bytes_that_are_no_text_are_kept_and_shown_as_well_as_can_be() {
 
 #[tokio::test]
 async fn a_connection_that_ends_early_is_a_failure() {
-    for (reply, attempt) in
-        [(Reply::Close, (None, Some("closed"))), (Reply::Nonsense, (None, Some("closed"))), (Reply::BreakOff, (Some(200), Some("closed")))]
-    {
-        let (_, delivery) = answered_with(reply.clone()).await;
-        assert_eq!(last_attempt(&delivery), attempt, "{reply:?}");
-        assert_eq!(delivery["status"], "retrying");
+    for reply in [Reply::Close, Reply::Nonsense] {
+        let (_, delivery) = answered_with(reply).await;
+        will_be_retried_after(&delivery, "closed");
     }
 }
 
@@ -143,14 +177,37 @@ async fn an_authority_nobody_named_is_not_trusted() {
 }
 
 #[tokio::test]
-async fn a_port_where_nobody_listens_is_a_failure() {
+async fn a_port_where_nobody_listens_is_tried_twice_at_the_first_attempt_and_then_once() {
     let world = World::new().await;
     let (receiver, _) = world.subscriber("shop.test").await;
     sqlx::query("update subscriptions set url = 'https://shop.test:1024/'").execute(&world.pool).await.unwrap();
     world.publish("order.created").await;
-    world.deliver().await;
-    will_be_retried_after(&world.last_delivery().await, "connect");
+    for (passed, took) in [(0, 2_000..30_000), (5, 0..2_000)] {
+        world.pass(TimeDelta::minutes(passed));
+        world.deliver().await;
+        let delivery = world.last_delivery().await;
+        will_be_retried_after(&delivery, "connect");
+        let duration = delivery["attempts"].as_array().unwrap().last().unwrap()["duration_ms"].as_i64().unwrap();
+        assert!(took.contains(&duration), "{duration} ms");
+    }
     assert!(receiver.received().is_empty());
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_there_again_within_seconds_costs_no_attempt() {
+    let world = World::new().await;
+    let _ = world.subscriber("shop.test").await;
+    let late = Receiver::start("late.test", Some("late.test")).await;
+    sqlx::query("update subscriptions set url = $1").bind(late.url()).execute(&world.pool).await.unwrap();
+    world.publish("order.created").await;
+    let appearing = async {
+        sleep(Duration::from_millis(500)).await;
+        world.resolver.insert("late.test", &["127.0.0.1".parse().unwrap()]);
+    };
+    futures::future::join(world.deliver(), appearing).await;
+    let delivery = world.last_delivery().await;
+    assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("delivered"), (Some(200), None)));
+    assert_eq!((delivery["attempts"].as_array().unwrap().len(), late.count()), (1, 1));
 }
 
 #[tokio::test]
@@ -202,6 +259,32 @@ async fn a_stream_that_is_reset_and_a_connection_that_is_sent_away_are_failures(
         let delivery = world.last_delivery().await;
         assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("retrying"), (None, Some("closed"))), "{refusal:?}");
     }
+}
+
+/// Delivers `count` events to an endpoint that refuses some requests before it has processed them; the error of each attempt.
+async fn unprocessed_by(refusal: Refusal, count: usize) -> Vec<Option<String>> {
+    let world = World::new().await;
+    world.resolver.insert("shop.test", &["127.0.0.1".parse().unwrap()]);
+    let url = refusing("shop.test", refusal).await;
+    world.developers(Method::POST, "webhooks", json!({ "url": url, "timeout": 30 })).await.ok(201);
+    // One delivery opens the connection that the others find.
+    world.publish("order.created").await;
+    world.deliver().await;
+    world.publish_many(count - 1).await;
+    world.deliver().await;
+    sqlx::query_scalar("select error from attempts").fetch_all(&world.pool).await.unwrap()
+}
+
+#[tokio::test]
+async fn what_an_endpoint_has_not_processed_is_sent_again_within_the_attempt() {
+    for refusal in [Refusal::AwayAfter(5), Refusal::Refused(2)] {
+        assert_eq!(unprocessed_by(refusal, 60).await, vec![None; 60], "{refusal:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_that_never_processes_anything_costs_an_attempt() {
+    assert_eq!(unprocessed_by(Refusal::Refused(u32::MAX), 1).await, [Some("closed".to_owned())]);
 }
 
 #[tokio::test]

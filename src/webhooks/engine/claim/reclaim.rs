@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use crate::kernel::database::Connection;
 use crate::kernel::ids::AttemptId;
-use crate::webhooks::sending::outcome::Fault;
+use crate::webhooks::sending::fault::Fault;
 
 /// Ends the leases taken before `expired_before` and those that appear to be taken after `impossible_after`. The attempt is logged
 /// as interrupted. Its delivery becomes due again, or fails once it has lost `interruptions` attempts this way. Returns the number

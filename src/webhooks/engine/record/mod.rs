@@ -14,7 +14,7 @@ use crate::webhooks::engine::record::queries::Limits;
 use crate::webhooks::engine::refill::Refill;
 use crate::webhooks::latency;
 use crate::webhooks::sending::Attempt;
-use crate::webhooks::sending::outcome::Fault;
+use crate::webhooks::sending::fault::Fault;
 use crate::webhooks::targets::EndpointUrl;
 use crate::webhooks::{Claimed, Webhooks};
 

@@ -1,56 +1,91 @@
-//! The HTTP server: a limit of open connections, header timeout and size limit, and graceful shutdown.
+//! The HTTP server: limits of open connections, in all and by address, timeouts of heads, writes and idle connections, and graceful
+//! shutdown.
+//!
+//! A client that sends slowly, reads slowly or does nothing holds a place and nothing else. No address gets so many places that others
+//! are kept out.
+
+mod patient_stream;
+mod places;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroU32;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::response::Response;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::SndBuf;
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::Service;
+use tower::util::MapResponse;
 
+use crate::kernel::client_address::TrustedProxies;
 use crate::kernel::error_chain::chain;
+
+use patient_stream::{Patience, PatientStream};
+use places::{Place, Places};
 
 /// The time that requests in flight get to finish during shutdown.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(15);
 /// The maximum size of a request head, in bytes. Legitimate heads have a few hundred bytes, and any client can make the server
 /// buffer one.
 const MAX_HEAD_LEN: usize = 64 * 1024;
+/// What the system keeps of responses for each connection, in bytes; it takes twice as much. With megabytes, as it would take by itself,
+/// a slow client that reads would look for long as if it did not, and many that do not read would take all memory.
+const SEND_BUFFER: usize = 128 * 1024;
 /// The pause after a failed accept, because an exhausted resource, such as open files, is not available again at once.
 const ACCEPT_AGAIN: Duration = Duration::from_secs(1);
 
 /// The limits of connections.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Limits {
     /// The timeout for a request head, and of an idle connection.
     pub header_timeout: Duration,
+    /// How long a response may wait for a client that does not read.
+    pub write_timeout: Duration,
     /// Maximum number of open connections. Further ones wait in the system's queue until one is closed.
     pub connections: NonZeroU32,
+    /// Maximum number of open connections of one client address. Further ones are closed at once.
+    pub connections_per_address: NonZeroU32,
+    /// Proxies, which have the connections of many clients.
+    pub proxies: TrustedProxies,
 }
+
+/// In the extensions of a response: when a response that goes on for long ends, even if its client does not read it.
+#[derive(Clone, Copy, Debug)]
+pub struct EndsAt(pub Instant);
 
 /// Serves HTTP/1 on `listener` until `stopping` is cancelled and the requests in flight have finished.
 ///
 /// A connection is closed if it does not send a whole request head within [`Limits::header_timeout`]. A request head that is too large
-/// gets status 431. An idle connection counts as one that has not sent its head.
+/// gets status 431. An idle connection counts as one that has not sent its head. A connection is reset if its client does not read a
+/// response for [`Limits::write_timeout`], however many requests it has sent ahead.
 pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stopping: CancellationToken) -> io::Result<()> {
     listener.set_nonblocking(true)?;
+    setsockopt(&listener, SndBuf, &SEND_BUFFER)?;
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let room = Arc::new(Semaphore::new(limits.connections.get() as usize));
+    let mut places = Places::new(limits.connections, limits.connections_per_address, limits.proxies);
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_buf_size(MAX_HEAD_LEN);
     let mut services = router.into_make_service_with_connect_info::<SocketAddr>();
     let connections = TaskTracker::new();
-    while let Some((stream, client, place)) = stopping.run_until_cancelled(accept(&listener, &room)).await {
+    while let Some((stream, client, place)) = stopping.run_until_cancelled(accept(&listener, &mut places)).await {
         let Ok(service) = services.call(client).await;
+        let patience = Patience::new(limits.write_timeout);
+        let noting = patience.clone();
+        let service = MapResponse::new(service, move |response: Response| {
+            noting.begin_response(response.extensions().get().map(|EndsAt(moment)| *moment));
+            response
+        });
+        let stream = PatientStream::new(stream, patience.clone());
         let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
         let stopping = stopping.clone();
         connections.spawn(async move {
@@ -59,6 +94,7 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stoppi
             tokio::select! {
                 _ = connection.as_mut() => {}
                 () = stopping.cancelled() => {
+                    patience.end_connection();
                     connection.as_mut().graceful_shutdown();
                     _ = timeout(SHUTDOWN_GRACE, connection).await;
                 }
@@ -72,15 +108,18 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stoppi
     Ok(())
 }
 
-/// Accepts the next connection, once the number of open connections is below the limit.
-async fn accept(listener: &tokio::net::TcpListener, room: &Arc<Semaphore>) -> (TcpStream, SocketAddr, OwnedSemaphorePermit) {
-    let place = Arc::clone(room).acquire_owned().await.expect("the semaphore is never closed");
+/// Accepts the next connection that gets a place, once one is free.
+async fn accept(listener: &tokio::net::TcpListener, places: &mut Places) -> (TcpStream, SocketAddr, Place) {
+    let mut free = places.free().await;
     loop {
         match listener.accept().await {
-            // If the client has disconnected, setting the option fails. The first read detects it.
             Ok((stream, client)) => {
-                _ = stream.set_nodelay(true);
-                return (stream, client, place);
+                if let Some(place) = places.give(free, client) {
+                    // If the client has disconnected, setting the option fails. The first read detects it.
+                    _ = stream.set_nodelay(true);
+                    return (stream, client, place);
+                }
+                free = places.free().await;
             }
             Err(error) if is_of_one_connection(&error) => {}
             Err(error) => {

@@ -1,0 +1,109 @@
+//! Why an attempt has no response, or an incomplete one.
+
+use std::error::Error;
+use std::io;
+use std::iter::successors;
+
+use hyper_util::client::legacy;
+
+use crate::webhooks::sending::connector::ConnectError;
+use crate::webhooks::targets::TargetError;
+
+/// Why an attempt has no response, or an incomplete one. The attempt log shows these words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// None of the endpoint's addresses may be connected to.
+    Blocked,
+    /// The host name does not resolve.
+    Dns,
+    /// No connection could be made, or not within the connect timeout.
+    Connect,
+    /// The certificate is not trusted, or the TLS handshake failed or did not end in time.
+    Tls,
+    /// No response before the deadline.
+    Timeout,
+    /// The response body was incomplete at the deadline.
+    TooSlow,
+    /// The response has more headers than a client accepts.
+    TooManyHeaders,
+    /// The connection was closed before the response was complete, or the response is not HTTP.
+    Closed,
+    /// The signing secret cannot be decrypted, so nothing was sent.
+    Unsigned,
+    /// The worker died before it recorded the result.
+    Interrupted,
+}
+
+impl Fault {
+    /// The word in the log.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Blocked => "blocked",
+            Self::Dns => "dns",
+            Self::Connect => "connect",
+            Self::Tls => "tls",
+            Self::Timeout => "timeout",
+            Self::TooSlow => "too_slow",
+            Self::TooManyHeaders => "too_many_headers",
+            Self::Closed => "closed",
+            Self::Unsigned => "unsigned",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+impl From<&TargetError> for Fault {
+    fn from(reason: &TargetError) -> Self {
+        match reason {
+            TargetError::Blocked => Self::Blocked,
+            TargetError::Unresolved(_) => Self::Dns,
+        }
+    }
+}
+
+impl From<&legacy::Error> for Fault {
+    fn from(error: &legacy::Error) -> Self {
+        for cause in causes(error) {
+            if let Some(reason) = cause.downcast_ref::<TargetError>() {
+                return reason.into();
+            }
+            if let Some(ConnectError::Tls(_) | ConnectError::TlsTimeout) = cause.downcast_ref() {
+                return Self::Tls;
+            }
+            if cause.downcast_ref().is_some_and(hyper::Error::is_parse_too_large) {
+                return Self::TooManyHeaders;
+            }
+        }
+        if error.is_connect() { Self::Connect } else { Self::Closed }
+    }
+}
+
+/// Whether the endpoint has certainly not processed the request: it said so before it closed the connection (GOAWAY without an
+/// error, as proxies send it after some hundred requests) or the stream (REFUSED_STREAM), as RFC 9113, section 8.7 says.
+pub fn is_unprocessed(error: &legacy::Error) -> bool {
+    causes(error).filter_map(|cause| cause.downcast_ref::<h2::Error>()).any(|error| {
+        let is_sent_away = error.is_go_away() && error.reason() == Some(h2::Reason::NO_ERROR);
+        let is_refused = error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
+        error.is_remote() && (is_sent_away || is_refused)
+    })
+}
+
+/// Whether nothing was sent for a reason that often passes within seconds: a server that restarts refuses connections, and a name
+/// server that is busy or new does not know a name.
+pub fn may_pass_soon(error: &legacy::Error) -> bool {
+    causes(error).any(|cause| match cause.downcast_ref() {
+        Some(TargetError::Unresolved(reason)) => reason.kind() != io::ErrorKind::TimedOut,
+        _ => cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused),
+    })
+}
+
+/// The errors behind the error of the client, the outermost first.
+pub fn causes(error: &legacy::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    successors(error.source(), |error| cause(*error))
+}
+
+/// The `source` of an `io::Error` is not the error it wraps but the source of that error.
+fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    wrapped.map(|wrapped| wrapped as &(dyn Error + 'static)).or_else(|| error.source())
+}
