@@ -24,6 +24,7 @@ mod locations;
 mod me;
 mod memory;
 mod order_list;
+mod overload;
 mod pings;
 mod publish;
 mod queue;
@@ -58,6 +59,7 @@ enum Bench {
     Memory,
     Locations,
     OrderList,
+    Overload,
     Console,
 }
 
@@ -81,6 +83,7 @@ impl Bench {
             Self::Memory => memory::measure(figures),
             Self::Locations => locations::measure(figures),
             Self::OrderList => order_list::measure(figures),
+            Self::Overload => overload::measure(figures),
             Self::Console => console::measure(figures),
         }
     }
