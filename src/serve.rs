@@ -22,10 +22,12 @@ use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
 use crate::kernel::terminal::say;
 use crate::providers::mailbox::Mailbox;
-use crate::webhooks::Resolver;
+use crate::webhooks::{LONGEST_ATTEMPT, Resolver};
 
-/// The time that workers get to finish their work during shutdown.
-const SHUTDOWN_GRACE: Duration = Duration::from_secs(15);
+/// The time in which the workers write down what the last attempts came to.
+const RECORDING_TIME: Duration = Duration::from_secs(5);
+/// The time that workers get to finish their work during shutdown: an attempt that is cut off would be made again.
+const SHUTDOWN_GRACE: Duration = LONGEST_ATTEMPT.saturating_add(RECORDING_TIME);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// `portico serve`
@@ -93,13 +95,13 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
     if development || arguments.migrate {
         database.migrate().await?;
     } else {
-        database.must_be_of_this_edition().await?;
+        database.must_be_within_reach().await?;
     }
     let listen = config.http.listen;
     let listener = TcpListener::bind(listen).map_err(|source| ServeError::Bind { address: listen, source })?;
     let address = listener.local_addr().map_err(ServeError::Server)?;
 
-    let lifecycle = Lifecycle::until(shutdown_signal());
+    let lifecycle = Lifecycle::leaving_at(shutdown_signal(), config.shutdown_delay());
     let dependencies = Dependencies {
         clock: database.pool.clock(),
         application_key,

@@ -23,12 +23,14 @@ mod limiter;
 mod locations;
 mod me;
 mod memory;
+mod neighbours;
 mod order_list;
 mod overload;
 mod pings;
 mod publish;
 mod queue;
 mod sign_in;
+mod standstill;
 mod support;
 mod timing;
 
@@ -55,12 +57,14 @@ enum Bench {
     Backlog,
     Queue,
     Hang,
+    Neighbours,
     Pings,
     Memory,
     Locations,
     OrderList,
     Overload,
     Console,
+    Standstill,
 }
 
 impl Bench {
@@ -79,12 +83,14 @@ impl Bench {
             Self::Backlog => backlog::measure(figures),
             Self::Queue => queue::measure(figures),
             Self::Hang => hang::measure(figures),
+            Self::Neighbours => neighbours::measure(figures),
             Self::Pings => pings::measure(figures),
             Self::Memory => memory::measure(figures),
             Self::Locations => locations::measure(figures),
             Self::OrderList => order_list::measure(figures),
             Self::Overload => overload::measure(figures),
             Self::Console => console::measure(figures),
+            Self::Standstill => standstill::measure(figures),
         }
     }
 }

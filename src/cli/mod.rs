@@ -141,7 +141,7 @@ async fn migrate(config: &Config) -> Result<(), Failure> {
     let database = Database::new(config).await?;
     let migrated = database.migrate().await;
     database.stop().await;
-    match migrated? {
+    match migrated?.missing {
         0 => say("All migrations were already applied."),
         1 => say("1 migration was applied."),
         applied => say(&format!("{applied} migrations were applied.")),

@@ -21,6 +21,7 @@
 //! state                            what the routes and the worker share, for one database
 //! delivering                       what a process delivers with, for all its databases
 //! sending  forwarding  permits     one signed POST; the headers of an event sent outside the hub; how many POSTs at a time
+//! progress                         when the worker has last completed a round
 //! endpoint                         how a subscription's endpoint is addressed: timeout, headers, secrets and signatures, cached
 //! targets  delivery_state          where webhooks may be sent; the states of a delivery, its lanes and the retry schedule
 //! settings  latency                the settings `[webhooks]`; durations as a histogram
@@ -44,7 +45,9 @@
 //! - An attempt connects only to addresses that were checked for this very connection, over verified TLS.
 //! - An endpoint that hangs or refuses does not affect the others. It has its own limit of deliveries in flight, and endpoints take
 //!   turns. Retries never take the last permits. After a number of consecutive failures the circuit opens, and its deliveries wait
-//!   without attempts.
+//!   without attempts, where no claim comes upon them.
+//! - Nor does a company affect the others. Companies take turns in fan-out, which is done in small slices, and the more permits one of
+//!   them has, the fewer it may take of those that are free.
 //! - While a subscription is paused, its deliveries are made and held: no attempt begins after the pausing commit, whether it is a
 //!   first one, a retry or a replay. Once it is resumed, they go out as they became due, within the limits of the endpoint.
 //! - A replay does not change the health of the endpoint, and the circuit does not hold up a replay. The in-flight limit and the
@@ -58,8 +61,8 @@
 //!   its successors.
 //! - Exactly once: when a worker dies between sending and recording, the delivery is sent again. The same happens when a crash of
 //!   PostgreSQL loses the worker's last commits: they do not wait for the disk, unlike those of the publisher.
-//! - Unlimited capacity: when enough endpoints hang at once to fill `webhooks.concurrency`, all deliveries wait for their
-//!   deadlines.
+//! - Unlimited capacity: when endpoints of enough companies hang at once to fill `webhooks.concurrency`, all deliveries wait for
+//!   their deadlines.
 //! - Handling of response contents: an endpoint's response is logged, and only its status code and `Retry-After` are acted upon.
 
 mod cancellation;
@@ -76,6 +79,7 @@ mod forwarding;
 mod health;
 mod latency;
 mod permits;
+mod progress;
 mod replays;
 mod retention;
 mod sending;
@@ -92,7 +96,7 @@ use crate::resources::Extension;
 
 pub use delivering::{Delivering, SettingsError};
 pub use delivery_log::Delivery;
-pub use endpoint::SigningSecret;
+pub use endpoint::{LONGEST_ATTEMPT, SigningSecret};
 pub use figures::EXPIRES_SOON;
 pub use forwarding::{Forwarder, ReadEvent};
 pub use replays::Replay;

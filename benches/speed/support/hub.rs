@@ -13,8 +13,10 @@ use portico::kernel::database;
 use portico::providers::mail::Mail;
 use portico::webhooks::{self, Delivering, Resolver, Webhooks};
 use serde_json::{Map, Value, json};
+use tokio::runtime::Runtime;
 
 use super::calls::{Caller, request};
+use super::company::Company;
 use super::database::Database;
 use super::service::Service;
 
@@ -23,12 +25,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Subscribes every endpoint to an event, a group of events, or all events.
 pub fn subscribe(service: &Service, urls: &[String], events: &str) {
-    let mut caller = Caller::connect(service.address);
-    for url in urls {
-        let body = json!({ "url": url, "events": [events] }).to_string();
-        let key = service.api_key();
-        caller.ask(201, &request("POST", "/developers/int/v1/webhooks", &[("authorization", &key)], &body));
-    }
+    Company::demo(service).subscribe(service, urls, events, &json!({}));
 }
 
 /// The `data` of an event of typical length.
@@ -58,14 +55,26 @@ pub fn publish(service: &Service, events: usize) {
 
 /// Fans out every published event; all deliveries are then due. The service must run without a worker.
 pub fn fan_out(service: &Service) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
+    FanOut::of(service).run();
+    Database::of(service).execute("vacuum analyze");
+}
+
+/// Fan-out in this process, for a service that runs without a worker.
+pub struct FanOut {
+    runtime: Runtime,
+    webhooks: Webhooks,
+}
+
+impl FanOut {
+    pub fn of(service: &Service) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let guard = runtime.enter();
         let config = Config::with(&[]).unwrap();
         let pool = database::pool(&service.database_url().parse().unwrap(), &config.database);
         // Nothing is signed here, so any key works.
         let key = ApplicationKey::parse(&ApplicationKey::generate()).unwrap();
         let parts = webhooks::Parts {
-            pool: pool.clone(),
+            pool,
             clock: Clock::System,
             key,
             delivering: Delivering::new(&config.webhooks, Resolver::system(), Clock::System).unwrap(),
@@ -75,10 +84,16 @@ pub fn fan_out(service: &Service) {
             mail: Mail::new(&config.mail, None).unwrap(),
         };
         let webhooks = Webhooks::new(parts);
-        while webhooks.fan_out().await.unwrap() > 0 {}
-        pool.close().await;
-    });
-    Database::of(service).execute("vacuum analyze");
+        drop(guard);
+        Self { runtime, webhooks }
+    }
+
+    /// Fans out every published event; returns how long it took.
+    pub fn run(&self) -> Duration {
+        let begin = Instant::now();
+        self.runtime.block_on(self.webhooks.fan_out()).unwrap();
+        begin.elapsed()
+    }
 }
 
 /// Waits until the log shows no delivery as pending.

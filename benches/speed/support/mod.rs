@@ -1,6 +1,7 @@
 //! Shared parts of the benchmarks: the service in its own process, and callers with minimal overhead.
 
 pub mod calls;
+pub mod company;
 pub mod customers;
 pub mod database;
 pub mod hub;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::calls::{Caller, request};
+use super::company::Company;
 use super::service::Service;
 use super::sink::Sink;
 
@@ -20,13 +21,23 @@ pub struct Publisher {
 }
 
 impl Publisher {
-    /// Fetches the sample of every event.
+    /// Publishes for the demonstration company.
     pub fn of(service: &Service) -> Self {
-        let key = service.api_key();
+        Self::for_company(service, Company::demo(service))
+    }
+
+    /// Fetches the sample of every event.
+    pub fn for_company(service: &Service, company: Company) -> Self {
+        let key = company.key;
         let types = request("GET", "/developers/int/v1/event-types", &[("authorization", &key)], "");
         let types = Caller::connect(service.address).ask(200, &types);
         let sample = |kind: &Value| Some((kind["name"].as_str()?.to_owned(), kind["sample"]["data"].clone()));
         Self { key, samples: types["event_types"].as_array().unwrap().iter().filter_map(sample).collect() }
+    }
+
+    /// The `data` of an event.
+    pub fn sample(&self, event: &str) -> Value {
+        self.samples[event].clone()
     }
 
     /// The request for one event.

@@ -48,8 +48,13 @@ impl Cluster {
 
     /// The server's `postmaster.pid`, if a server is running or was killed.
     pub(super) fn postmaster(&self) -> Option<Postmaster> {
-        Postmaster::parse(&fs::read_to_string(self.directory.join("postmaster.pid")).ok()?)
+        postmaster(&self.directory)
     }
+}
+
+/// The same for the cluster at `directory`.
+pub(super) fn postmaster(directory: &Path) -> Option<Postmaster> {
+    Postmaster::parse(&fs::read_to_string(directory.join("postmaster.pid")).ok()?)
 }
 
 /// The major version of the cluster at `directory`, if there is one.

@@ -144,6 +144,11 @@ pub fn is_unavailable(error: &sqlx::Error) -> bool {
     }
 }
 
+/// Whether the server could not write because its disk is full.
+pub fn is_disk_full(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code == "53100"))
+}
+
 /// Whether the statement was ended because it took longer than its time. The connection can be used again.
 pub fn took_too_long(error: &sqlx::Error) -> bool {
     // 57014: cancelled, which nobody but the server's own clock does here.

@@ -14,8 +14,9 @@ use crate::kernel::ids::SubscriptionId;
 use crate::webhooks::endpoint::Endpoint;
 use crate::webhooks::endpoint::queries;
 
-/// Maximum number of cached endpoints; each takes about two kilobytes.
-const MAX_CACHED_ENDPOINTS: usize = 2_000;
+/// Maximum number of cached endpoints; each takes about two kilobytes. Beyond it, some endpoints stay and the others are read again for
+/// every claim of their deliveries: one statement for all that the claim does not find.
+const MAX_CACHED_ENDPOINTS: usize = 10_000;
 
 /// The cache of endpoints. Clones share it.
 #[derive(Clone, Debug)]

@@ -37,7 +37,9 @@ pub async fn lock(conn: &mut Connection, subscription: SubscriptionId) -> Result
 /// Resets the health of the endpoint, because enabling a subscription implies that its endpoint works.
 pub async fn reset_health(conn: &mut Connection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "update endpoints set consecutive_failures = 0, failing_since = null, open_until = null where subscription_id = $1",
+        "update endpoints set consecutive_failures = 0, failing_since = null, open_until = null,
+                              held_until = case when held_until is not null then '-infinity'::timestamptz end
+         where subscription_id = $1",
         subscription.uuid(),
     )
     .execute(conn)

@@ -24,6 +24,8 @@
 //! | 3 [`record`], with [`refill`] | as many first attempts of the same endpoints as it has just taken out of flight | The endpoint has a backlog and is not paused, no attempt of the batch failed, and nothing else waits for its permits. |
 //! | 4 the triggers `joins_a_chain` and `leaves_a_chain` | the next delivery of a chain, from lane 2 of `waiting` into a lane that door 2 claims from | The one before has ended, in whatever way: none of its chain is in flight or in a lane. |
 //!
+//! What waits behind an open circuit is [`held`] outside of the lanes until the circuit is half-open.
+//!
 //! The other ways: [`record`] closes a delivery or queues its retry; [`claim`] also takes deliveries back from workers that died;
 //! [`cancel`] closes what waits and marks what is in flight; [`repeat`] makes new deliveries from closed ones, and [`enqueue`] one of a
 //! test event.
@@ -52,6 +54,7 @@ pub mod endpoints;
 pub mod enqueue;
 pub mod fan_out;
 pub mod figures;
+pub mod held;
 pub mod record;
 pub mod refill;
 pub mod repeat;

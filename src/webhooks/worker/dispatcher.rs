@@ -3,23 +3,23 @@
 //! Fan-out sends at once what an endpoint can take immediately. All other deliveries wait in lanes, which it claims from
 //! while they are open. Open lanes take turns, so no lane starves another.
 
-use std::collections::{BTreeSet, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use chrono::{DateTime, Utc};
 use tokio::time::{Instant, sleep_until};
 
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::SubscriptionId;
+use crate::kernel::ids::CompanyId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_state::Lane;
-use crate::webhooks::engine::fan_out;
-use crate::webhooks::permits::Permits;
+use crate::webhooks::permits::{Permits, Shares};
+use crate::webhooks::progress::Mark;
 use crate::webhooks::worker::lanes::{self, LaneState};
 use crate::webhooks::worker::launcher::Launcher;
+use crate::webhooks::worker::wake::{Wake, lock};
 use crate::webhooks::worker::{BATCH, RETRY_DELAY};
 
 /// The delay after the last notification before the outbox is checked once more. Only one transaction at a time notifies, so one
@@ -42,83 +42,19 @@ fn batching_delay(events: i64) -> Option<Duration> {
     (crowds > 0).then(|| BATCHING_DELAY * crowds)
 }
 
-/// Wakes the dispatcher.
-#[derive(Debug, Default)]
-pub struct Wake {
-    published: AtomicBool,
-    /// A notification announced the events. Other transactions that committed at the same moment may not have notified.
-    notified: AtomicBool,
-    /// The endpoints with deliveries that ended since the last call of `take_ended`.
-    ended: Mutex<HashSet<SubscriptionId>>,
-    /// Some of these deliveries were ordered, so the next one of their chain can be claimed.
-    ended_in_order: AtomicBool,
-    /// Endpoints are no longer paused, so anything may be due in any lane.
-    resumed: AtomicBool,
-    /// The endpoints that the recorder refills.
-    refillable: Mutex<HashSet<SubscriptionId>>,
-    notify: Notify,
-}
-
-impl Wake {
-    /// Signals that events were committed.
-    pub fn published(&self) {
-        self.published.store(true, Ordering::Release);
-        self.notify.notify_one();
-    }
-
-    /// Signals that a notification announced committed events.
-    pub fn notified(&self) {
-        self.notified.store(true, Ordering::Release);
-        self.published();
-    }
-
-    /// Signals that attempts at these endpoints are recorded and there is capacity for other deliveries.
-    pub fn ended(&self, endpoints: impl Iterator<Item = SubscriptionId>) {
-        let mut ended = lock(&self.ended);
-        ended.extend(endpoints);
-        if !ended.is_empty() {
-            self.notify.notify_one();
-        }
-    }
-
-    /// Signals that a delivery ended that others may have waited behind.
-    pub fn ended_in_order(&self) {
-        self.ended_in_order.store(true, Ordering::Release);
-        self.notify.notify_one();
-    }
-
-    /// Signals that endpoints were resumed.
-    pub fn resumed(&self) {
-        self.resumed.store(true, Ordering::Release);
-        self.notify.notify_one();
-    }
-
-    /// Those of `endpoints` that can be refilled.
-    pub fn refillable(&self, endpoints: impl Iterator<Item = SubscriptionId>) -> BTreeSet<SubscriptionId> {
-        let refillable = lock(&self.refillable);
-        endpoints.filter(|endpoint| refillable.contains(endpoint)).collect()
-    }
-
-    fn take_ended(&self) -> HashSet<SubscriptionId> {
-        std::mem::take(&mut *lock(&self.ended))
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 pub struct Dispatcher {
     webhooks: Webhooks,
     lifecycle: Lifecycle,
     wake: Arc<Wake>,
     permits: Arc<Permits>,
     launcher: Arc<Launcher>,
-    /// The number of events for the next fan-out.
-    events: u16,
+    /// The company behind which the next fan-out begins.
+    after: Option<CompanyId>,
     lanes: [LaneState; Lane::ALL.len()],
     /// The lane that is claimed from first.
     turn: usize,
+    /// There may be more deliveries to return to their lanes.
+    wakes: bool,
     next_poll: Instant,
     /// Expired leases are reclaimed from this instant on.
     reclaims_from: Instant,
@@ -126,19 +62,22 @@ pub struct Dispatcher {
     recheck_at: Option<Instant>,
     /// No fan-out happens before this instant, so that events gather in the outbox.
     batching_until: Option<Instant>,
+    progress: Mark,
 }
 
 impl Dispatcher {
     pub fn new(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, launcher: Arc<Launcher>) -> Self {
         Self {
             permits: Arc::clone(&webhooks.delivering.permits),
+            progress: webhooks.progress.begin(),
             webhooks,
             lifecycle,
             wake,
             launcher,
-            events: fan_out::FIRST_BATCH,
+            after: None,
             lanes: Lane::ALL.map(|_| LaneState::new()),
             turn: 0,
+            wakes: false,
             next_poll: Instant::now(),
             reclaims_from: Instant::now(),
             recheck_at: None,
@@ -182,6 +121,15 @@ impl Dispatcher {
         if self.is_published(now) || polls {
             busy |= self.fan_out().await?;
         }
+        let clock = self.webhooks.clock.now();
+        if polls || self.wakes || self.next_resumption().is_some_and(|at| at <= clock) {
+            let woken = self.webhooks.wake_held().await?;
+            if woken.any {
+                self.lanes.iter_mut().for_each(LaneState::open);
+            }
+            self.wakes = woken.more;
+            busy |= woken.more;
+        }
         let ended = self.wake.take_ended();
         self.lanes.iter_mut().for_each(|lane| lane.note_ended(&ended));
         if self.wake.ended_in_order.swap(false, Ordering::Acquire) {
@@ -198,6 +146,7 @@ impl Dispatcher {
             }
         }
         *lock(&self.wake.refillable) = lanes::refillable(&self.lanes);
+        self.progress.round();
         Ok(busy)
     }
 
@@ -216,31 +165,37 @@ impl Dispatcher {
     }
 
     async fn fan_out(&mut self) -> Result<bool, sqlx::Error> {
+        let shares = self.shares();
         let permits = self.permits.take(Lane::Fresh, BATCH);
-        let (fanned_out, claimed) = self.webhooks.fan_out_batch(self.events, permits.len()).await?;
+        let (fanned_out, claimed) = self.webhooks.fan_out_batch(self.after, permits.len(), &shares).await?;
         if fanned_out.queued {
             self.fresh().open();
             lock(&self.wake.refillable).clear();
         }
-        let more = fanned_out.events == i64::from(self.events);
+        let more = fanned_out.more;
         if more {
             self.wake.published.store(true, Ordering::Release);
         }
         self.batching_until = batching_delay(fanned_out.events).filter(|_| !more).map(|time| Instant::now() + time);
-        self.events = fanned_out.next_batch();
+        self.after = fanned_out.last;
         self.launcher.send_all(claimed, permits);
         Ok(more)
     }
 
     async fn claim(&mut self, lane: usize) -> Result<bool, sqlx::Error> {
+        let shares = self.shares();
         let permits = self.permits.take(Lane::ALL[lane], BATCH);
         if permits.is_empty() {
             return Ok(false);
         }
-        let (summary, claimed) = self.webhooks.claim_from(Lane::ALL[lane], permits.len(), self.lanes[lane].after).await?;
+        let (summary, claimed) = self.webhooks.claim_from(Lane::ALL[lane], permits.len(), self.lanes[lane].after, &shares).await?;
         let busy = self.lanes[lane].learn(summary, claimed.len(), self.webhooks.clock.now());
         self.launcher.send_all(claimed, permits);
         Ok(busy)
+    }
+
+    fn shares(&self) -> Shares {
+        self.permits.shares(self.webhooks.settings.endpoint_concurrency())
     }
 
     fn fresh(&mut self) -> &mut LaneState {
@@ -248,9 +203,14 @@ impl Dispatcher {
         &mut self.lanes[place]
     }
 
+    /// When the first of the lanes opens by itself.
+    fn next_resumption(&self) -> Option<DateTime<Utc>> {
+        self.lanes.iter().filter_map(LaneState::resumes_at).min()
+    }
+
     /// When to begin the next round if nothing wakes it.
     fn next_wake(&self) -> Instant {
-        let resumes = self.lanes.iter().filter_map(LaneState::resumes_at).min().map(|at| {
+        let resumes = self.next_resumption().map(|at| {
             let wait = (at - self.webhooks.clock.now()).to_std().unwrap_or_default();
             Instant::now() + wait.max(Duration::from_millis(1))
         });

@@ -13,6 +13,7 @@ mod dispatcher;
 mod lanes;
 mod launcher;
 mod recorder;
+mod wake;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,9 +29,10 @@ use crate::webhooks::engine::endpoints::RESUMED;
 use crate::webhooks::engine::refill::Refill;
 use crate::webhooks::engine::vacuum;
 use crate::webhooks::permits::InFlight;
-use crate::webhooks::worker::dispatcher::{Dispatcher, Wake};
+use crate::webhooks::worker::dispatcher::Dispatcher;
 use crate::webhooks::worker::launcher::Launcher;
 use crate::webhooks::worker::recorder::Recorder;
+use crate::webhooks::worker::wake::Wake;
 use crate::webhooks::{Attempt, Claimed, Webhooks, cancellation, failing, replays, retention};
 
 /// Maximum number of deliveries that one statement claims, and of attempts that one statement records.
@@ -66,7 +68,7 @@ impl Webhooks {
             }
             made += self.send_and_record(claimed).await?;
         }
-        while self.fan_out().await? > 0 {}
+        self.fan_out().await?;
         self.reclaim().await?;
         while self.close_cancelled().await? {}
         while self.continue_replays().await? {}

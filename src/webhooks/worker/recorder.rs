@@ -16,8 +16,8 @@ use crate::webhooks::engine::record::{Gone, Recorded};
 use crate::webhooks::engine::refill::{Cursors, Refill};
 use crate::webhooks::permits::{InFlight, Permit};
 use crate::webhooks::sending::Attempt;
-use crate::webhooks::worker::dispatcher::Wake;
 use crate::webhooks::worker::launcher::{Ended, Launcher};
+use crate::webhooks::worker::wake::Wake;
 use crate::webhooks::worker::{BATCH, RETRY_DELAY};
 
 /// The batching window: how long a finished attempt waits for others in flight to be recorded with it. Most of the cost of the
@@ -102,8 +102,11 @@ impl Recorder {
                 if !refills || self.lifecycle.stopping().is_cancelled() {
                     return Refill::default();
                 }
-                let endpoints = self.wake.refillable(attempts.iter().map(|attempt| attempt.subscription));
-                self.cursors.refill(endpoints, Instant::now())
+                let permits = &self.webhooks.delivering.permits;
+                let within_their_shares = attempts.iter().filter(|attempt| permits.may_keep(attempt.company));
+                let endpoints = self.wake.refillable(within_their_shares.map(|attempt| attempt.subscription));
+                let in_flight = permits.shares(self.webhooks.settings.endpoint_concurrency()).endpoint;
+                self.cursors.refill(endpoints, in_flight, Instant::now())
             };
             let error = match self.webhooks.record_batch(attempts, refill).await {
                 Ok(recorded) => return recorded,

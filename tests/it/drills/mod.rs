@@ -4,4 +4,6 @@ mod blackholed_connections;
 mod failover;
 mod load;
 mod refused_connections;
+mod rolling_restart;
+mod rolling_upgrade;
 mod stopped_database;

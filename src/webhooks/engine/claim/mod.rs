@@ -4,9 +4,9 @@
 //! the result of attempt 2 while the delivery is at attempt 3 has lost its lease, and its result is ignored.
 //!
 //! Deliveries wait in lanes, so that deliveries in one lane are never in the way of another lane. Within a lane the endpoints take
-//! turns: endpoints with the fewest deliveries in flight come first, whatever waits for the others. A delivery that must wait for
-//! its predecessor enters a lane only after the predecessor has ended. What waits for a paused endpoint stays in its lane, and is passed
-//! over as what is being cancelled is.
+//! turns: the companies one after the other, and of each the endpoints with the fewest deliveries in flight first, whatever waits for the
+//! others. A delivery that must wait for its predecessor enters a lane only after the predecessor has ended. What waits for a paused
+//! endpoint stays in its lane, and is passed over as what is being cancelled is. What waits behind an open circuit leaves its lane.
 
 mod queries;
 mod reclaim;
@@ -23,10 +23,14 @@ use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 use crate::webhooks::delivery_state::{LEASE, Lane, MAX_CLOCK_SKEW, MAX_INTERRUPTIONS};
 use crate::webhooks::endpoint::Endpoints;
 use crate::webhooks::engine::claim::queries::Limits;
+use crate::webhooks::permits::Shares;
 use crate::webhooks::{Claimed, Webhooks};
 
 /// Maximum number of endpoints that one claim examines; the next claim continues behind them.
 const MAX_ENDPOINTS_PER_CLAIM: i32 = 200;
+
+/// Maximum number of deliveries behind open circuits that one claim puts aside.
+const MAX_HELD_PER_CLAIM: i32 = 500;
 
 /// What a claim learned besides the deliveries it took, to schedule the next one.
 #[derive(Debug)]
@@ -41,6 +45,10 @@ pub struct ClaimSummary {
     pub unseen: bool,
     /// Whether another worker took some of the deliveries first, so there may be more at once.
     pub missed: bool,
+    /// Whether deliveries behind open circuits were put aside. There may be more.
+    pub held: bool,
+    /// Whether more could have been taken if more permits had been free, so there may be more when any delivery has ended.
+    pub short: bool,
     /// When the first of the endpoints that are held back can be claimed from again.
     pub resumes_at: Option<DateTime<Utc>>,
 }
@@ -99,30 +107,37 @@ impl Webhooks {
     /// its rate limit and its circuit allow. Deliveries of the endpoints with the fewest in flight come first, so a backlog at one
     /// endpoint does not delay others.
     pub async fn claim(&self, limit: usize) -> Result<Vec<Claimed>, sqlx::Error> {
+        while self.wake_held().await?.more {}
         let mut claimed = Vec::new();
         for lane in Lane::ALL {
-            claimed.extend(self.claim_from(lane, limit - claimed.len(), beginning()).await?.1);
+            claimed.extend(self.claim_from(lane, limit - claimed.len(), beginning(), &self.unlimited()).await?.1);
         }
         Ok(claimed)
     }
 
-    /// Claims at most `limit` deliveries of one lane, visiting the endpoints from the one behind `after` on.
+    /// Claims at most `limit` deliveries of one lane, visiting the endpoints from the one behind `after` on, within `shares`.
     pub(crate) async fn claim_from(
         &self,
         lane: Lane,
         limit: usize,
         after: SubscriptionId,
+        shares: &Shares,
     ) -> Result<(ClaimSummary, Vec<Claimed>), sqlx::Error> {
         let limits = Limits {
             deliveries: i32::try_from(limit).unwrap_or(i32::MAX),
             endpoints: MAX_ENDPOINTS_PER_CLAIM,
-            in_flight: self.settings.endpoint_concurrency(),
+            held: MAX_HELD_PER_CLAIM,
             cool_down: self.settings.circuit.cool_down(),
         };
         let mut conn = self.delivery_pool.acquire().await?;
-        let (summary, taken) = queries::claim_due(&mut conn, lane, limits, after, self.clock.now()).await?;
+        let (summary, taken) = queries::claim_due(&mut conn, lane, limits, shares, after, self.clock.now()).await?;
         let claimed = self.complete(&mut conn, taken).await?;
         Ok((summary, claimed))
+    }
+
+    /// The shares for whoever does not run the worker: only the limit of each endpoint applies.
+    pub(crate) fn unlimited(&self) -> Shares {
+        Shares::unlimited(self.settings.endpoint_concurrency())
     }
 
     /// Adds the endpoints and the bodies that sending needs to claimed rows.

@@ -6,6 +6,7 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 use crate::webhooks::delivery_state::Lane;
 use crate::webhooks::engine::claim::{ClaimSummary, ClaimedRow};
+use crate::webhooks::permits::Shares;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -13,21 +14,24 @@ pub struct Limits {
     pub deliveries: i32,
     /// Maximum number of endpoints to examine.
     pub endpoints: i32,
-    /// Maximum number of deliveries in flight to one endpoint.
-    pub in_flight: i32,
+    /// Maximum number of deliveries behind open circuits to put aside.
+    pub held: i32,
     /// The longest time that a circuit stays open.
     pub cool_down: TimeDelta,
 }
 
-/// Takes due deliveries of one lane, those of the endpoints with the fewest in flight first. There is always at least one row; the
+/// Takes due deliveries of one lane: of each company those of the endpoints with the fewest in flight first. There is always at least one row; the
 /// row of an empty claim has no delivery. One delivery of each event carries the event's bytes.
 ///
 /// `visited` steps from endpoint to endpoint through the index, beginning before `after` and at most once around. Its cost depends
 /// on the number of endpoints with waiting deliveries, not on the number of these deliveries. It steps backwards, because the
 /// newest entry of an endpoint is usually alive, while thousands of claimed ones may lie at the beginning until the next vacuum.
 /// (`offset 0` keeps PostgreSQL from evaluating the lookup twice.) `locked` locks the endpoints and `endpoint` computes the capacity
-/// of each, so no other transaction can use it meanwhile. An instant further in the future than is possible was written before the
-/// clock was set back and is ignored; a delivery that waits for its first attempt is due whatever the clock says.
+/// of each, so no other transaction can use it meanwhile. The companies take turns, and of each no more than its share is taken. An
+/// instant further in the future than is possible was written before the clock was set back and is ignored; a delivery that waits for
+/// its first attempt is due whatever the clock says.
+///
+/// What waits behind an open circuit leaves the lane, some of it with each claim ([`held`](crate::webhooks::engine::held)).
 ///
 /// The circuit does not apply to replays: they do not wait for it, and while they are in flight they do not count as the trial
 /// attempt of a half-open circuit. (A replay that ends at this very moment is still counted, and then two trial attempts may be
@@ -36,6 +40,7 @@ pub async fn claim_due(
     conn: &mut Connection,
     lane: Lane,
     limits: Limits,
+    shares: &Shares,
     after: SubscriptionId,
     now: DateTime<Utc>,
 ) -> Result<(ClaimSummary, Vec<ClaimedRow>), sqlx::Error> {
@@ -60,7 +65,7 @@ pub async fn claim_due(
              select visited.subscription_id, found.*
              from (select subscription_id from visited order by subscription_id) as visited
              cross join lateral (
-                 select endpoints.in_flight, settings.version, settings.rate_limit, ceil(settings.rate_limit / 10.0) as burst,
+                 select settings.company_id, endpoints.in_flight, settings.version, settings.rate_limit, ceil(settings.rate_limit / 10.0) as burst,
                         case when endpoints.next_arrival_at between $7 and $7 + interval '2 seconds' then endpoints.next_arrival_at else $7 end
                         as arrival_at,
                         case when $1 <> 3 and endpoints.open_until <= $7 + $6::interval then endpoints.open_until end as open_until
@@ -69,7 +74,7 @@ pub async fn claim_due(
                  for no key update of endpoints
              ) as found
          ), endpoint as materialized (
-             select subscription_id, in_flight, version, rate_limit, arrival_at,
+             select company_id, subscription_id, in_flight, version, rate_limit, arrival_at, coalesce(open_until > $7, false) as is_open,
                     greatest(0, case when open_until > $7 then 0
                                      when open_until <= $7 then least(1 - in_flight + replays.flying, $5::integer - in_flight, rate.allows)
                                      else least($5::integer - in_flight, rate.allows) end) as room,
@@ -83,8 +88,9 @@ pub async fn claim_due(
                  select count(*)::integer as flying from in_flight as replay
                  where open_until <= $7 and replay.subscription_id = locked.subscription_id and replay_of is not null
              ) as replays
-         ), candidates as (
-             select due.id, due.due_at, endpoint.in_flight + row_number() over (partition by endpoint.subscription_id order by due.due_at) as turn
+         ), ready as (
+             select company_id, due.id, due.due_at,
+                    endpoint.in_flight + row_number() over (partition by endpoint.subscription_id order by due.due_at) as turn
              from endpoint
              cross join lateral (
                  select id, due_at from waiting
@@ -92,8 +98,13 @@ pub async fn claim_due(
                  and due_at <= case when $1 = 0 then 'infinity' else $7 end
                  order by due_at limit least(endpoint.room, $4 + 1)
              ) as due
+         ), candidates as (
+             select id, due_at, turn_of_company
+             from (select ready.*, row_number() over (partition by company_id order by turn, due_at) as turn_of_company from ready) as ranked
+             left join unnest($8::uuid[], $9::integer[]) as holder (company_id, room) using (company_id)
+             where turn_of_company <= coalesce(holder.room, $10)
          ), chosen as (
-             select id from candidates order by turn, due_at limit $4
+             select id from candidates order by turn_of_company, due_at limit $4
          ), taken as (
              delete from waiting where id = any(array(select id from chosen))
              returning id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts, failures, created_at
@@ -103,6 +114,19 @@ pub async fn claim_due(
              select id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts + 1, failures, $7, created_at
              from taken
              returning id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts, failures
+         ), held as (
+             update waiting set lane = 4 where id = any(array(
+                 select behind.id from endpoint
+                 cross join lateral (
+                     select id from waiting where lane = $1 and waiting.subscription_id = endpoint.subscription_id order by due_at limit $11
+                 ) as behind
+                 where is_open limit $11
+             ))
+             returning subscription_id
+         ), noted as (
+             update endpoints set held_until = endpoint.resumes_at from endpoint
+             where endpoints.subscription_id = any(array(select distinct subscription_id from held))
+             and endpoint.subscription_id = endpoints.subscription_id
          ), of_each as (
              select subscription_id, count(*)::integer as deliveries from flown group by subscription_id
          ), counted as (
@@ -113,6 +137,7 @@ pub async fn claim_due(
              where endpoints.subscription_id = of_each.subscription_id
          )
          select summary.last as "last?: SubscriptionId", summary.more as "more!", summary.unseen as "unseen!", summary.missed as "missed!",
+                summary.cut as "cut!", summary.held as "held!",
                 summary.resumes_at as "resumes_at?",
                 case when row_number() over () = 1 then summary.crowded end as "crowded?: Vec<SubscriptionId>",
                 flown.id as "delivery?: DeliveryId", flown.company_id as "company?: CompanyId",
@@ -125,9 +150,10 @@ pub async fn claim_due(
              select (select subscription_id from visited order by place desc limit 1) as last,
                     (select count(*) from visited) >= $3 as unseen,
                     (select count(*) from candidates) > (select count(*) from chosen) as more,
+                    (select count(*) from ready) > (select count(*) from candidates) as cut, exists (select from held) as held,
                     array(
                         select subscription_id from endpoint left join of_each using (subscription_id)
-                        where coalesce(of_each.deliveries, 0) >= endpoint.room
+                        where coalesce(of_each.deliveries, 0) >= endpoint.room and not is_open
                         and ($1 = 0 or exists (
                             select from waiting where lane = $1 and subscription_id = endpoint.subscription_id and due_at <= $7
                         ))
@@ -140,16 +166,22 @@ pub async fn claim_due(
         after.uuid(),
         limits.endpoints,
         limits.deliveries,
-        limits.in_flight,
+        shares.endpoint,
         limits.cool_down as TimeDelta,
         now,
+        &shares.holders,
+        &shares.rooms,
+        shares.company,
+        i64::from(limits.held),
     )
     .fetch_all(conn)
     .await?;
     let crowded = rows.iter_mut().find_map(|row| row.crowded.take()).unwrap_or_default();
     let first = &rows[0];
     let (last, more, unseen, missed, resumes_at) = (first.last, first.more, first.unseen, first.missed, first.resumes_at);
-    let summary = ClaimSummary { last, more, crowded, unseen, missed, resumes_at };
+    let short = first.cut || (shares.scarce && !crowded.is_empty());
+    let held = first.held;
+    let summary = ClaimSummary { held, last, more, crowded, unseen, missed, short, resumes_at };
     let taken = rows.into_iter().filter_map(|row| {
         Some(ClaimedRow {
             delivery: row.delivery?,

@@ -15,8 +15,6 @@ pub struct Limits {
     pub opens_after: i32,
     /// and stays open for this long.
     pub cool_down: TimeDelta,
-    /// Maximum number of deliveries in flight to one endpoint.
-    pub in_flight: i32,
 }
 
 /// Logs attempts and moves their deliveries to the next state where the lease still holds; returns how many. A delivery that was
@@ -116,7 +114,11 @@ pub async fn record_attempts(
                  certificate_expires_at = coalesce(of_each.certificate_expires_at, endpoints.certificate_expires_at),
                  open_until = case when succeeded_at is null and failed_at is null then open_until
                                    when coalesce(failures, 0) + case when succeeded_at is null then consecutive_failures else 0 end >= $16
-                                   then $15 + $17::interval end
+                                   then $15 + $17::interval end,
+                 held_until = case when held_until is null or (succeeded_at is null and failed_at is null) then held_until
+                                   when coalesce(failures, 0) + case when succeeded_at is null then consecutive_failures else 0 end >= $16
+                                   then $15 + $17::interval
+                                   else $15 end
              from of_each left join failed using (subscription_id) left join refilled using (subscription_id)
              where endpoints.subscription_id = of_each.subscription_id
          )
@@ -146,7 +148,7 @@ pub async fn record_attempts(
         now,
         limits.opens_after,
         limits.cool_down as TimeDelta,
-        limits.in_flight,
+        refill.in_flight,
         &refill.subscriptions,
         &refill.due_from,
         &columns.buckets,

@@ -1,0 +1,136 @@
+//! One company beside another that misbehaves: its p99 from publishing to arrival, or the time in which its backlog drains, ÷ the same
+//! without the other, in one run.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::figures::{Aim, Figures, millis};
+use crate::support::calls::Caller;
+use crate::support::company::Company;
+use crate::support::database::Database;
+use crate::support::publisher::{Publisher, percentile};
+use crate::support::service::Service;
+use crate::support::sink::{Answer, Sink};
+
+const OURS: &str = "order.created";
+const THEIRS: &str = "driver.created";
+const PER_SECOND: u32 = 50;
+/// The maximum number of events per request.
+const BATCH: usize = 500;
+
+pub fn measure(figures: &mut Figures) {
+    beside_one_event_for_many(figures);
+    beside_slow_endpoints(figures);
+    beside_dead_endpoints(figures);
+}
+
+/// A company with five healthy endpoints, whose latency is measured.
+struct Neighbour {
+    service: Service,
+    sink: Sink,
+    publisher: Publisher,
+    time: Duration,
+}
+
+impl Neighbour {
+    fn new(figures: &Figures) -> Self {
+        let service = Service::start(&[]);
+        let (sink, company) = (Sink::open(&service, 5), Company::found(&service));
+        company.subscribe(&service, &sink.urls, OURS, &json!({}));
+        let publisher = Publisher::for_company(&service, company);
+        let this = Self { service, sink, publisher, time: figures.time(10) };
+        this.p99();
+        this
+    }
+
+    fn p99(&self) -> Duration {
+        percentile(&self.publisher.latencies(&self.service, &self.sink, OURS, PER_SECOND, self.time), 0.99)
+    }
+}
+
+fn show(figures: &mut Figures, name: &str, with: Duration, without: Duration, aim: f64, beside: &str) {
+    let parts = format!("p99 {:.2} ms beside {beside} ÷ {:.2} ms alone", millis(with), millis(without));
+    figures.show(name, with.as_secs_f64() / without.as_secs_f64(), Aim::TailAtMost(aim), &parts);
+}
+
+fn beside_one_event_for_many(figures: &mut Figures) {
+    let webhooks = figures.many(10_000, 200);
+    let neighbour = Neighbour::new(figures);
+    let (service, them) = (&neighbour.service, Company::demo(&neighbour.service));
+    let theirs = Sink::open(service, 10);
+    let urls: Vec<_> = (0..webhooks).map(|number| format!("{}{number}", theirs.urls[number % theirs.urls.len()])).collect();
+    them.subscribe(service, &urls, THEIRS, &json!({}));
+    let one = Publisher::for_company(service, them).one(THEIRS);
+    let without = neighbour.p99();
+    let publishing = || {
+        thread::sleep(neighbour.time / 4);
+        Caller::connect(service.address).ask(201, &one);
+    };
+    let with = thread::scope(|scope| {
+        scope.spawn(publishing);
+        neighbour.p99()
+    });
+    theirs.await_arrivals(webhooks);
+    show(figures, "neighbours, one event for many", with, without, 4.0, &format!("one event to {webhooks} webhooks of another company"));
+}
+
+fn beside_slow_endpoints(figures: &mut Figures) {
+    let waiting = figures.many(10_000, 1_000);
+    let neighbour = Neighbour::new(figures);
+    let (service, them) = (&neighbour.service, Company::demo(&neighbour.service));
+    let slow = Sink::answering(service, &[Answer::After(Duration::from_secs(14)); 10]);
+    them.subscribe(service, &slow.urls, THEIRS, &json!({}));
+    let publisher = Publisher::for_company(service, them);
+    let without = neighbour.p99();
+    let mut caller = Caller::connect(service.address);
+    for _ in 0..waiting.div_ceil(BATCH * slow.urls.len()) {
+        caller.ask(201, &publisher.many(THEIRS, BATCH.min(waiting / slow.urls.len())));
+    }
+    slow.await_arrivals(100);
+    let with = neighbour.p99();
+    show(
+        figures,
+        "neighbours, slow endpoints",
+        with,
+        without,
+        1.5,
+        &format!("ten endpoints that take 14 s, with {waiting} deliveries waiting"),
+    );
+}
+
+fn beside_dead_endpoints(figures: &mut Figures) {
+    let (dead, events, per_second) = (figures.many(2_000, 200), 60, 20);
+    let service = Service::start(&[("PORTICO_WEBHOOKS__CIRCUIT__COOL_DOWN", "1h")]);
+    let (us, them) = (Company::found(&service), Company::demo(&service));
+    let sink = Sink::open(&service, 1);
+    us.subscribe(&service, &sink.urls, OURS, &json!({ "rate_limit": per_second }));
+    let urls: Vec<_> = (0..dead).map(|number| format!("https://localhost:9/{number}")).collect();
+    them.subscribe(&service, &urls, THEIRS, &json!({}));
+    let publisher = Publisher::for_company(&service, us);
+    let mut caller = Caller::connect(service.address);
+    let mut drain = || {
+        sink.forget();
+        let begin = Instant::now();
+        caller.ask(201, &publisher.many(OURS, events));
+        sink.await_arrivals(events);
+        sink.span().1 - begin
+    };
+    drain();
+    let without = drain();
+    let mut database = Database::of(&service);
+    let circuits = "update endpoints set open_until = now() + interval '59 minutes', consecutive_failures = 10
+                    where subscription_id in (select subscription_id from subscription_endpoints where url like '%:9/%')";
+    database.execute(circuits);
+    let two = Publisher::for_company(&service, them).many(THEIRS, 2);
+    Caller::connect(service.address).ask(201, &two);
+    while database.number("select count(*) from waiting") < 2 * dead as i64 {}
+    let with = drain();
+    let parts = format!(
+        "{:.2} s for {events} events at {per_second}/s beside {dead} dead endpoints ÷ {:.2} s alone",
+        with.as_secs_f64(),
+        without.as_secs_f64()
+    );
+    figures.show("neighbours, dead endpoints", with.as_secs_f64() / without.as_secs_f64(), Aim::AtMost(1.1), &parts);
+}

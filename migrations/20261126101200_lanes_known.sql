@@ -1,0 +1,1 @@
+alter table waiting validate constraint waiting_lane_known;

@@ -1,0 +1,109 @@
+//! One company whose endpoints are slow or dead takes nothing from another.
+
+use chrono::TimeDelta;
+use portico::callers::Scope;
+use portico::kernel::ids::CompanyId;
+use reqwest::Method;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::support::World;
+use crate::support::receiver::{Receiver, Reply};
+use crate::support::waiting::until;
+
+/// Another company, and an endpoint that it has subscribed to all events.
+async fn neighbour(world: &World) -> (CompanyId, Receiver) {
+    let (company, key) = world.another_company(&[Scope::Admin]).await;
+    let receiver = world.endpoint("neighbour.test").await;
+    let body = json!({ "url": receiver.url() });
+    world.api(Method::POST, "/developers/int/v1/webhooks").key(&key).json(&body).send().await.ok(201);
+    (company, receiver)
+}
+
+async fn in_flight_of(world: &World, company: CompanyId) -> i64 {
+    sqlx::query_scalar("select count(*) from in_flight where company_id = $1").bind(company.uuid()).fetch_one(&world.pool).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_company_whose_endpoints_are_slow_leaves_permits_for_others() {
+    const SLOW: usize = 4;
+    let world =
+        World::with(&[("webhooks.concurrency", "20"), ("webhooks.endpoint_concurrency", "20"), ("webhooks.poll_interval", "1h")]).await;
+    for number in 0..SLOW {
+        let slow = world.endpoint(&format!("slow{number}.test")).await;
+        slow.will(std::iter::repeat_n(Reply::Silence, 40));
+        world.subscribe(&slow, json!({ "timeout": 30 })).await;
+    }
+    let (other, prompt) = neighbour(&world).await;
+    world.make_deliveries(30).await;
+    world.state.webhooks.start_worker(&world.lifecycle);
+    until("the slow ones have their share", async || in_flight_of(&world, world.company).await >= 16).await;
+    for count in 1..=10 {
+        world.publish_for(other, "order.created").await;
+        prompt.waits_for(count).await;
+    }
+    assert_eq!(in_flight_of(&world, world.company).await, 16, "four times what is free");
+}
+
+/// The deliveries that wait in each lane.
+async fn lanes(world: &World) -> Vec<(i16, i64)> {
+    sqlx::query_as("select lane, count(*) from waiting group by lane order by lane").fetch_all(&world.pool).await.unwrap()
+}
+
+#[tokio::test]
+async fn what_waits_behind_open_circuits_is_in_no_lane_and_returns_when_they_close() {
+    let world = World::with(&[("webhooks.circuit.opens_after", "1")]).await;
+    let (broken, _) = world.subscriber("broken.test").await;
+    broken.will([Reply::status(500)]);
+    world.make_deliveries(1).await;
+    assert_eq!(world.deliver().await, 1);
+    world.make_deliveries(4).await;
+    assert_eq!(world.deliver().await, 0);
+    assert_eq!(lanes(&world).await, [(4, 5)], "no claim visits the endpoint");
+
+    world.pass(TimeDelta::seconds(30));
+    broken.will([Reply::status(500)]);
+    assert_eq!(world.deliver().await, 1, "one is sent on trial");
+    assert_eq!(lanes(&world).await, [(4, 5)]);
+
+    world.pass(TimeDelta::seconds(30));
+    assert_eq!(world.deliver().await, 3, "the trial succeeds, and the others follow");
+    assert_eq!(lanes(&world).await, [(1, 2)], "two wait for their second attempt");
+    assert_eq!(world.count("select count(*) from endpoints where held_until is not null").await, 0);
+    world.pass(TimeDelta::minutes(5));
+    assert_eq!(world.deliver().await, 2);
+    assert_eq!(world.count("select count(*) from deliveries where state = 'delivered'").await, 5);
+}
+
+#[tokio::test]
+async fn a_trial_that_never_ends_is_followed_by_another() {
+    let world = World::with(&[("webhooks.circuit.opens_after", "1")]).await;
+    let (broken, _) = world.subscriber("broken.test").await;
+    broken.will([Reply::status(500)]);
+    world.make_deliveries(1).await;
+    world.deliver().await;
+    world.make_deliveries(2).await;
+    assert_eq!(world.deliver().await, 0);
+    world.pass(TimeDelta::seconds(30));
+    assert_eq!(world.claim().await.len(), 1, "its worker dies");
+    assert_eq!(world.claim().await.len(), 0);
+    world.pass(TimeDelta::seconds(60));
+    assert_eq!(world.deliver().await, 2);
+}
+
+#[tokio::test]
+async fn a_chain_goes_on_when_its_held_head_is_cancelled() {
+    let world = World::with(&[("webhooks.circuit.opens_after", "1")]).await;
+    let (broken, _) = world.subscriber_in_order("broken.test").await;
+    broken.will([Reply::status(500)]);
+    for _ in 0..2 {
+        world.publish_about(Uuid::from_u128(7), "order.updated").await;
+    }
+    assert_eq!(world.deliver().await, 1);
+    assert_eq!(lanes(&world).await, [(2, 1), (4, 1)]);
+    let head: Uuid = sqlx::query_scalar("select id from waiting where lane = 4").fetch_one(&world.pool).await.unwrap();
+    world.developers(Method::POST, &format!("deliveries/{head}/cancel"), json!({})).await.ok(200);
+    world.pass(TimeDelta::seconds(30));
+    assert_eq!(world.deliver().await, 1);
+    assert_eq!(broken.count(), 2);
+}
