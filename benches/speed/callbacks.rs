@@ -2,11 +2,13 @@
 //! alternating, with as many connections: a few, and many. Every callback is a new payment that is verified, recorded, processed
 //! and published.
 
+use std::time::Instant;
+
 use portico::kernel::clock::Clock;
 use portico::kernel::crypto::hmac_sha256;
 use serde_json::json;
 
-use crate::figures::{Aim, Figures};
+use crate::figures::{Aim, Figures, millis};
 use crate::support::calls::{Caller, request};
 use crate::support::database::Database;
 use crate::support::load::rate;
@@ -47,6 +49,32 @@ pub fn measure(figures: &mut Figures) {
     let (payments, events) =
         (database.number("select count(*) from payments"), database.number("select count(*) from events where name = 'payment.succeeded'"));
     assert_eq!((payments, events), (i64::try_from(number).unwrap(), payments), "each callback creates a payment and an event");
+    of_many_refunds(figures, &service, &path);
+}
+
+/// Callbacks that report many refunds at once: each refund takes as long, however many there are.
+fn of_many_refunds(figures: &mut Figures, service: &Service, path: &str) {
+    const NUMBERS: [usize; 2] = [100, 1_000];
+    let mut caller = Caller::connect(service.address);
+    let mut fastest = |refunds: usize| {
+        let times = (0..figures.many(20, 5)).map(|turn| {
+            let refund = |number| json!({ "id": format!("re_{number}"), "amount": 1, "currency": "usd" });
+            let listed: Vec<_> = (0..refunds).map(refund).collect();
+            let charge = json!({ "id": format!("ch_{refunds}_{turn}"), "currency": "usd", "refunds": { "data": listed } });
+            let event = json!({ "id": format!("evt_{refunds}_{turn}"), "type": "charge.refunded", "data": { "object": charge } });
+            let body = event.to_string();
+            let callback = request("POST", path, &[("card-signature", &signature(&body))], &body);
+            let begin = Instant::now();
+            caller.ask(200, &callback);
+            begin.elapsed()
+        });
+        millis(times.min().unwrap())
+    };
+    let [few, many] = NUMBERS.map(&mut fastest);
+    let each = (many / NUMBERS[1] as f64) / (few / NUMBERS[0] as f64);
+    let parts =
+        format!("time for each of {} refunds in one callback ({many:.1} ms) ÷ for each of {} ({few:.1} ms)", NUMBERS[1], NUMBERS[0]);
+    figures.show("callbacks, many refunds", each, Aim::AtMost(1.5), &parts);
 }
 
 /// Creates a card gateway; returns the path of its callbacks.

@@ -25,6 +25,7 @@ mod me;
 mod memory;
 mod neighbours;
 mod order_list;
+mod overload;
 mod pings;
 mod publish;
 mod queue;
@@ -61,6 +62,7 @@ enum Bench {
     Memory,
     Locations,
     OrderList,
+    Overload,
     Console,
     Standstill,
 }
@@ -86,6 +88,7 @@ impl Bench {
             Self::Memory => memory::measure(figures),
             Self::Locations => locations::measure(figures),
             Self::OrderList => order_list::measure(figures),
+            Self::Overload => overload::measure(figures),
             Self::Console => console::measure(figures),
             Self::Standstill => standstill::measure(figures),
         }

@@ -9,9 +9,11 @@ mod state;
 
 use axum::Router;
 use axum::http::{HeaderName, Method, header};
+use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
+use crate::companies;
 use crate::config::{Config, Environment};
 use crate::console::{self, Api, Console};
 use crate::dev;
@@ -77,7 +79,8 @@ fn described(state: &AppState) -> Described {
     for extension in extensions::all(state) {
         description.merge(extension.description());
         kinds.extend_from_slice(extension.kinds());
-        router = router.nest(&extension.path(), extension.into_router());
+        let limits = from_fn_with_state(state.request_limits.clone(), companies::keep_limits);
+        router = router.nest(&extension.path(), extension.into_router().layer(limits));
     }
     description.merge(gateways::callback_description());
     description.merge(realtime::description());

@@ -8,7 +8,7 @@ use axum::extract::FromRef;
 use crate::app::health::Readiness;
 use crate::app::process::Process;
 use crate::audit_trail::AuditTrail;
-use crate::companies::Companies;
+use crate::companies::{Companies, RequestLimits};
 use crate::declared::Declared;
 use crate::developers::{Developers, Publishing, Streams};
 use crate::events::CommitNotifier;
@@ -49,6 +49,8 @@ app_state! {
     pub audit_trail: AuditTrail,
     /// Authentication of companies by API key.
     pub companies: Companies,
+    /// How much of the service one company uses.
+    pub request_limits: RequestLimits,
     /// Who signs in to the console.
     pub operators: Operators,
     /// The storefront.
@@ -97,6 +99,7 @@ impl AppState {
     /// Deletes expired counters and rows of every module. Called about once a minute, on every instance.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         self.companies.sweep();
+        self.request_limits.sweep();
         self.gateways.sweep();
         // An error of one does not stop the others.
         self.storefront
@@ -166,6 +169,7 @@ impl AppState {
             developers,
             portal: Portal::new(pool, clock.clone(), config.portal.clone()),
             companies,
+            request_limits: RequestLimits::new(&config.companies),
             mailbox: process.mailbox.clone().unwrap_or_default(),
             clock: clock.clone(),
         }))

@@ -10,7 +10,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::callers::{Caller, Who};
 use crate::companies::known_key::KnownKey;
-use crate::companies::{ApiKey, Companies, queries};
+use crate::companies::{Admission, ApiKey, Companies, queries};
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::KeyId;
@@ -20,7 +20,7 @@ use crate::kernel::request_id::RequestId;
 /// How often the last use of a key is recorded.
 const LAST_USED_INTERVAL: TimeDelta = TimeDelta::minutes(5);
 
-/// A request with a valid API key, from an address that the key may be used from.
+/// A request with a valid API key, from an address that the key may be used from, within the limits of its company.
 impl<S> FromRequestParts<S> for Caller
 where
     S: Send + Sync,
@@ -40,6 +40,8 @@ where
         if !key.grant.networks.admit(client.ip()) {
             return Err(ProblemCode::AddressForbidden.into());
         }
+        let Ok(admission) = Admission::from_request_parts(parts, state).await;
+        admission.admit(key.company).await?;
         if key.last_used_at.is_none_or(|last| last + LAST_USED_INTERVAL <= companies.clock.now()) {
             companies.record_use(key.id, key.digest);
         }

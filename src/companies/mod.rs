@@ -10,6 +10,7 @@
 //!
 //! ```text
 //! access               proves that a request has a valid API key
+//! limits               how much of the service one company uses
 //! state                what the proof needs: the database and the cache of live keys
 //! known_key            a live key, as it was read
 //! queries  api_key     the statements on companies and API keys, and how a key is written
@@ -18,6 +19,7 @@
 mod access;
 mod api_key;
 mod known_key;
+mod limits;
 mod queries;
 mod state;
 
@@ -28,6 +30,7 @@ use crate::kernel::ids::CompanyId;
 
 pub use access::bearer;
 pub use api_key::ApiKey;
+pub use limits::{Admission, RequestLimits, Settings, keep_limits};
 pub use queries::{company_name, list_companies, lock};
 pub use state::Companies;
 

@@ -28,7 +28,7 @@ use crate::kernel::client_address::{ForwardedHeader, TrustedProxies};
 use crate::kernel::web_origin::WebOrigin;
 use crate::kernel::{database, http_server, logging, settings};
 use crate::providers::{self, mail, sms};
-use crate::{audit_trail, declared, developers, gateways, operators, portal, realtime, storefront, webhooks};
+use crate::{audit_trail, companies, declared, developers, gateways, operators, portal, realtime, storefront, webhooks};
 
 const DEFAULTS: &str = include_str!("../../config/default.toml");
 
@@ -52,6 +52,8 @@ pub struct Config {
     pub audit_trail: audit_trail::Settings,
     /// `[operators]`
     pub operators: operators::Settings,
+    /// `[companies]`
+    pub companies: companies::Settings,
     /// `[storefront]`
     pub storefront: storefront::Settings,
     /// `[sms]`

@@ -11,7 +11,7 @@ use crate::gateways::drivers::{NotUnderstood, PaymentUpdate, Reading};
 use crate::gateways::facts::Fact;
 use crate::gateways::open_gateways::OpenGateway;
 use crate::kernel::crypto::sha256;
-use crate::kernel::ids::{CallbackId, CustomerId, OrderId};
+use crate::kernel::ids::{CallbackId, CustomerId, GatewayId, OrderId};
 use crate::kernel::json;
 use crate::kernel::request_id::RequestId;
 
@@ -28,8 +28,10 @@ const MAX_MESSAGE_LEN: usize = 1_000;
 pub struct GenuineCallback {
     pub id: CallbackId,
     pub gateway: Arc<OpenGateway>,
-    /// The deduplication key.
+    /// The deduplication key: the gateway's id of the event, or a hash of the body.
     pub key: String,
+    /// What tells callbacks with the same key apart; empty if nothing does.
+    pub variant: String,
     /// The gateway's name for the type of event.
     pub kind: Option<String>,
     /// The facts in the callback; `None` if it contains nothing of use.
@@ -44,13 +46,20 @@ pub struct GenuineCallback {
 impl GenuineCallback {
     /// Reads a body that was verified.
     pub fn read(id: CallbackId, gateway: Arc<OpenGateway>, body: Bytes, request: Option<RequestId>, at: DateTime<Utc>) -> Self {
-        let Reading { id: event, kind, update } = match json::parse::<Value>(&body) {
+        let Reading { id: event, variant, kind, update } = match json::parse::<Value>(&body) {
             Ok(value) => gateway.account.read(&value),
-            Err(_) => Reading { id: None, kind: None, update: Err(NotUnderstood("The body is not valid JSON.".to_owned())) },
+            Err(_) => {
+                let update = Err(NotUnderstood("The body is not valid JSON.".to_owned()));
+                Reading { id: None, variant: None, kind: None, update }
+            }
         };
         let update = update.and_then(|update| update.map(bounded).transpose());
-        let key = event.filter(|word| short(word)).unwrap_or_else(|| key_of(&body));
-        Self { id, gateway, key, kind: kind.filter(|word| short(word)), update, body, request, at }
+        let (key, variant) = match event.filter(|word| short(word)) {
+            Some(event) => (event, variant.map(|variant| if short(&variant) { variant } else { key_of(variant.as_bytes()) })),
+            None => (key_of(&body), None),
+        };
+        let variant = variant.unwrap_or_default();
+        Self { id, gateway, key, variant, kind: kind.filter(|word| short(word)), update, body, request, at }
     }
 
     /// The facts, if there are any.
@@ -76,6 +85,11 @@ impl GenuineCallback {
     /// The gateway's own name for the customer.
     pub fn payer(&self) -> Option<&str> {
         self.understood().and_then(|update| update.payer.as_deref())
+    }
+
+    /// Equal for callbacks that are repetitions of one.
+    pub fn once_by(&self) -> (GatewayId, &str, &str) {
+        (self.gateway.id, &self.key, &self.variant)
     }
 
     /// The same number for all callbacks about one payment, and for a callback that is repeated.

@@ -56,6 +56,7 @@ impl Resource for Payment {
 
     const SINGULAR: &'static str = "payment";
     const PLURAL: &'static str = "payments";
+    const SEARCH_INDEX: bool = true;
     const AREA: Area = Area::Business;
 
     /// Every fact, oldest first.

@@ -98,7 +98,7 @@ async fn record_and_apply(pool: &Pool, callbacks: &[Arc<GenuineCallback>], now: 
     // Of several identical callbacks in the batch, the first is new.
     let mut keys = HashSet::new();
     let arrived = callbacks.iter().zip(known);
-    let new: Vec<_> = arrived.filter(|(callback, known)| !known.is_recorded && keys.insert((callback.gateway.id, &callback.key))).collect();
+    let new: Vec<_> = arrived.filter(|(callback, known)| !known.is_recorded && keys.insert(callback.once_by())).collect();
     let mut recorded = HashMap::new();
     if !new.is_empty() {
         let reports: Vec<_> = new.iter().filter_map(|(callback, known)| known.report(callback)).collect();

@@ -38,6 +38,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const MAX_WAITING: usize = 10_000;
 const MAX_WAITING_BYTES: usize = 16 * 1024 * 1024;
 
+/// The size of a group, in bytes, unless a single item is larger: a few large items do not make many small ones wait for all of them.
+const MAX_GROUP_BYTES: usize = 256 * 1024;
+
 /// Writes a group atomically and returns one result per item, in the same order.
 type Write<I, W> = dyn Fn(Vec<I>) -> BoxFuture<'static, Result<Vec<W>, sqlx::Error>> + Send + Sync;
 
@@ -227,18 +230,27 @@ where
     fn next_group(&self) -> Option<Vec<Writing<I, W>>> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let Queue { waiting, bytes, writers, written } = &mut *queue;
-        let mut group = Vec::new();
+        let (mut group, mut size) = (Vec::new(), 0);
+        // From the first that does not fit, nothing more does, so the order stays.
+        let mut fits = |item: usize| {
+            size += item;
+            size == item || size <= MAX_GROUP_BYTES
+        };
         // Each round takes as many as are missing; most often, all callers are there, and one is enough.
         while group.len() < self.most {
             let (missing, mut taken) = (self.most - group.len(), 0);
             let is_next = |waiting: &mut Waiting<I, W>| {
-                let is_next = taken < missing && self.key.is_none_or(|key| !written.contains(&key(&waiting.item)));
+                let is_free = taken < missing && self.key.is_none_or(|key| !written.contains(&key(&waiting.item)));
+                let is_next = is_free && fits(waiting.size);
                 taken += usize::from(is_next);
                 is_next
             };
             let next: Vec<_> = match self.key {
                 Some(_) => waiting.extract_if(.., is_next).collect(),
-                None => waiting.drain(..waiting.len().min(missing)).collect(),
+                None => {
+                    let fitting = waiting.iter().take(missing).take_while(|waiting| fits(waiting.size)).count();
+                    waiting.drain(..fitting).collect()
+                }
             };
             if next.is_empty() {
                 break;
@@ -417,6 +429,16 @@ mod tests {
         assert_eq!(large.await.unwrap(), 5);
         assert_eq!(add(6, 1).await.unwrap(), 6);
         assert_eq!(*written.lock().unwrap(), [1, 1, 5, 6]);
+    }
+
+    #[tokio::test]
+    async fn large_items_make_small_groups() {
+        let groups = Arc::default();
+        let squares = squares(&groups);
+        let sizes = [1, MAX_GROUP_BYTES, 2 * MAX_GROUP_BYTES, 1, 1, MAX_GROUP_BYTES - 2, 1];
+        let written = join_all((1..).zip(sizes).map(|(number, size)| squares.write(10 * number, size))).await;
+        assert!(written.iter().all(Result::is_ok));
+        assert_eq!(groups.load(Ordering::Relaxed), 5, "1, 2, 3, 4 to 6, and 7");
     }
 
     #[tokio::test(start_paused = true)]

@@ -61,11 +61,18 @@ impl Caller {
 }
 
 /// The beginning and the end of the body in a response, once the headers are complete.
-fn body_of(answer: &[u8]) -> Option<(usize, usize)> {
+pub fn body_of(answer: &[u8]) -> Option<(usize, usize)> {
     let head = answer.windows(4).position(|window| window == b"\r\n\r\n")?;
     let text = std::str::from_utf8(&answer[..head]).unwrap();
     let length = text.lines().find_map(|line| line.strip_prefix("content-length: ")).expect("every response has a content-length");
     Some((head + 4, head + 4 + length.parse::<usize>().unwrap()))
+}
+
+/// The status and the head of a response that has been read.
+pub fn head_of(answer: &[u8]) -> (u16, &str) {
+    let end = answer.windows(4).position(|window| window == b"\r\n\r\n").expect("the head has been read");
+    let head = std::str::from_utf8(&answer[..end]).unwrap();
+    (head[9..12].parse().unwrap(), head)
 }
 
 /// Builds the bytes of a request.

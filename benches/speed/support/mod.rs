@@ -6,6 +6,7 @@ pub mod customers;
 pub mod database;
 pub mod hub;
 pub mod load;
+pub mod offer;
 pub mod pgbench;
 pub mod publisher;
 pub mod sender;

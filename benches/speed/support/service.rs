@@ -63,6 +63,7 @@ impl Service {
             .env("PORTICO_HTTP__LISTEN", address.to_string())
             .env("PORTICO_HTTP__TRUSTED_PROXIES", "127.0.0.1/32")
             .env("PORTICO_STOREFRONT__REQUESTS_PER_MINUTE", "4000000000")
+            .env("PORTICO_COMPANIES__REQUESTS_PER_MINUTE", "4000000000")
             .envs(settings.iter().map(|(name, value)| (name, value)))
             .stdout(Stdio::null())
             .stderr(fs::File::create(&log).unwrap())

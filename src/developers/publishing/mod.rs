@@ -24,6 +24,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::callers::{Area, Caller, Scope};
+use crate::companies::Admission;
 use crate::developers::publishing::body::Batch;
 use crate::developers::state::Developers;
 use crate::events::{self, CommitNotifier, EventName, NewEvent};
@@ -63,12 +64,13 @@ pub(super) fn doc() -> OperationDoc {
 pub(super) async fn publish(
     State(publishing): State<Publishing>,
     caller: Caller,
+    admission: Admission,
     body: Result<JsonBody<Box<RawValue>>, Problem>,
 ) -> Result<Response, Problem> {
     caller.require(Area::Traffic, Scope::Events)?;
     let batch = Batch::read(&body?.0, &publishing.developers.catalogue, &caller)?;
     let is_single = batch.is_single;
-    let published = publishing.publish(caller.company, batch).await?;
+    let published = publishing.publish(caller.company, batch, &admission).await?;
     Ok(answer(is_single, &published))
 }
 
@@ -97,14 +99,17 @@ impl Publishing {
     }
 
     /// Publishes all events of a batch, or none.
-    async fn publish(&self, company: CompanyId, mut batch: Batch) -> Result<Vec<Published>, Problem> {
+    async fn publish(&self, company: CompanyId, mut batch: Batch, admission: &Admission) -> Result<Vec<Published>, Problem> {
         if batch.has_keys() {
             return self.publish_once(company, &batch).await;
         }
         // An event about a record locks the sequence of the record until the commit. Two such events in one group could deadlock
         // with a change of both records, so only events about no record are grouped.
         match batch.events.pop_if(|event| batch.is_single && event.subject.is_none()) {
-            Some(event) => Ok(vec![self.single_publisher.write(Arc::new(event), batch.size).await?]),
+            Some(event) => {
+                admission.leave_line();
+                Ok(vec![self.single_publisher.write(Arc::new(event), batch.size).await?])
+            }
             None => {
                 let now = self.developers.clock.now();
                 let ids = events::publish_all(&mut self.developers.pool.acquire().await?, &batch.events, now).await?;

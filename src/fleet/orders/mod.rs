@@ -140,6 +140,7 @@ impl Resource for Order {
 
     const SINGULAR: &'static str = "order";
     const PLURAL: &'static str = "orders";
+    const SEARCH_INDEX: bool = true;
     const AREA: Area = Area::Business;
     const REFUSALS: &'static [ProblemCode] = &[ProblemCode::TransitionInvalid];
 

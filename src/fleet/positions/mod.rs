@@ -20,6 +20,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::callers::{Area, Caller, Scope};
+use crate::companies::Admission;
 use crate::events::EventName;
 use crate::fleet::Fleet;
 use crate::fleet::drivers::{self, Driver};
@@ -160,6 +161,7 @@ pub fn track_many_doc<R: Reported>() -> OperationDoc {
 pub async fn track<R: Reported>(
     State(positions): State<Positions>,
     WriteRequest { caller, id, .. }: WriteRequest<R>,
+    admission: Admission,
     JsonBody(position): JsonBody<Position<R::Id>>,
 ) -> Result<Response, Problem> {
     let named = position.record_id(R::SINGULAR).map_err(|member| not_known(member, member))?;
@@ -167,6 +169,7 @@ pub async fn track<R: Reported>(
         return Err(FieldErrors::one(R::SINGULAR, format!("The URL names another {}.", R::SINGULAR)));
     }
     let single = SinglePosition { company: caller.company, id, position };
+    admission.leave_line();
     let recorded = R::single_positions(&positions).write(single, size_of_val(&single)).await?;
     Ok(recorded.ok_or(ProblemCode::RecordNotFound)?.answer(StatusCode::OK))
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::callers::Caller;
 use crate::gateways::accounts::{Gateway, signing_secret};
-use crate::gateways::drivers::{self, Finding, PaymentUpdate, Reading};
+use crate::gateways::drivers::{self, Finding, ID_OF_TRANSACTION, PaymentUpdate, Reading};
 use crate::gateways::state::Gateways;
 use crate::kernel::ids::GatewayId;
 use crate::kernel::json::JsonBody;
@@ -70,8 +70,10 @@ impl Gateways {
             Ok(account) => {
                 checks = account.check(transaction.now);
                 if let Some(sample) = sample {
-                    let (check, update) = read_sample(account.read(&Value::Object(sample)));
-                    checks.push(check);
+                    let (found, update) = read_sample(account.read(&Value::Object(sample)));
+                    checks.extend(found);
+                    // The settings may show it as well as the sample.
+                    checks.dedup_by(|check, before| check.subject == before.subject);
                     contents = update;
                 }
             }
@@ -81,11 +83,15 @@ impl Gateways {
     }
 }
 
-fn read_sample(reading: Reading) -> (Finding, Option<Value>) {
-    match reading.update {
-        Ok(Some(update)) => (Finding::good("sample", "The sample can be processed."), Some(show(&update))),
-        Ok(None) => (Finding::bad("sample", "Events of this type are ignored."), None),
-        Err(refused) => (Finding::bad("sample", refused.to_string()), None),
+fn read_sample(Reading { id, update, .. }: Reading) -> (Vec<Finding>, Option<Value>) {
+    match update {
+        Ok(Some(update)) => {
+            let ambiguous = id.as_ref() == Some(&update.transaction);
+            let warning = ambiguous.then(|| Finding::bad("id", ID_OF_TRANSACTION));
+            (warning.into_iter().chain([Finding::good("sample", "The sample can be processed.")]).collect(), Some(show(&update)))
+        }
+        Ok(None) => (vec![Finding::bad("sample", "Events of this type are ignored.")], None),
+        Err(refused) => (vec![Finding::bad("sample", refused.to_string())], None),
     }
 }
 

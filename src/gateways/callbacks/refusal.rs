@@ -91,6 +91,7 @@ impl Gateways {
             company,
             gateway,
             key: &key_of(body),
+            variant: "",
             kind: None,
             status: Status::Refused,
             reason: Some(refusal.reason()),

@@ -59,7 +59,7 @@ impl Gateways {
 
     async fn try_repeated(&self, callback: &GenuineCallback) -> Result<Recorded, sqlx::Error> {
         let mut transaction = self.pool.begin().await?;
-        let failed = ledger::lock_failed(&mut transaction, &callback.gateway, &callback.key).await?;
+        let failed = ledger::lock_failed(&mut transaction, callback).await?;
         let Some(pending) = failed else { return Ok(Ok(Acknowledgement::Repeated)) };
         let outcome = reprocess(&mut transaction, &callback.gateway, &pending, callback.request, self.clock.now()).await?;
         transaction.commit().await?;

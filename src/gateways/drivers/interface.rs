@@ -90,6 +90,8 @@ pub enum SignatureError {
 pub struct Reading {
     /// The gateway's id of the event.
     pub id: Option<String>,
+    /// What tells events of one id apart, for gateways whose ids are not those of events.
+    pub variant: Option<String>,
     /// The gateway's name for the type of event.
     pub kind: Option<String>,
     /// The facts in the event; `None` if the driver ignores events of this type.
@@ -147,6 +149,11 @@ impl SignatureError {
         }
     }
 }
+
+/// What is wrong with a gateway whose event ids are those of transactions.
+pub const ID_OF_TRANSACTION: &str = "The id of the event is that of the transaction. Of several callbacks of one type and status about a \
+     transaction, such as two refunds, only the first counts. Let pointers.id point to the id of the event itself, or be null: then callbacks \
+     with the same body are repetitions.";
 
 /// The body that signature checks use; no gateway sends it.
 pub const TRIAL: &[u8] = b"{}";

@@ -37,7 +37,8 @@ impl Account for Manual {
     }
 
     fn read(&self, _: &Value) -> Reading {
-        Reading { id: None, kind: None, update: Err(NotUnderstood("A manual gateway does not accept callbacks.".to_owned())) }
+        let update = Err(NotUnderstood("A manual gateway does not accept callbacks.".to_owned()));
+        Reading { id: None, variant: None, kind: None, update }
     }
 
     fn check(&self, _: DateTime<Utc>) -> Vec<Finding> {

@@ -42,6 +42,8 @@ impl Known {
 
 /// Looks up what is known of the callbacks, in their order.
 ///
+/// Callbacks that were recorded before variants were have none: whatever has their key and their type repeats them.
+///
 /// There are two statements. If no callback of a group names an order or a customer, as is usual for some gateways, half of the steps are
 /// left out: starting the steps of the plan is most of the cost of a small group (`docs/performance.md`).
 pub async fn look_up(conn: &mut Connection, callbacks: &[&GenuineCallback]) -> Result<Vec<Known>, sqlx::Error> {
@@ -58,18 +60,24 @@ async fn look_up_payments(conn: &mut Connection, callbacks: &[&GenuineCallback])
         Known,
         r#"select (select id from callbacks
                    where company_id = named.company_id and key = named.key
-                   and (case when status <> 'refused' then gateway_id end) = named.gateway_id) is not null as "is_recorded!",
+                   and (case when status <> 'refused' then gateway_id end) = named.gateway_id
+                   and (variant = named.variant
+                        or variant is null and (named.variant = '' or kind is not distinct from named.kind)) limit 1)
+                  is not null as "is_recorded!",
                   (select id from payments
                    where company_id = named.company_id and transaction_id = named.transaction_id
                    and gateway_id = named.gateway_id) as "payment: PaymentId",
                   null::uuid as "order: OrderId", null::uuid as "customer: CustomerId"
            from (select unnest($1::uuid[]) as company_id, unnest($2::uuid[]) as gateway_id, unnest($3::text[]) as key,
-                        unnest($4::text[]) as transaction_id, generate_subscripts($1::uuid[], 1) as place) as named
+                        unnest($4::text[]) as transaction_id, unnest($5::text[]) as variant, unnest($6::text[]) as kind,
+                        generate_subscripts($1::uuid[], 1) as place) as named
            order by place"#,
         &column(callbacks, |callback| callback.gateway.company) as &[CompanyId],
         &column(callbacks, |callback| callback.gateway.id) as &[GatewayId],
         &column(callbacks, |callback| callback.key.as_str()) as &[&str],
         &column(callbacks, |callback| callback.transaction()) as &[Option<&str>],
+        &column(callbacks, |callback| callback.variant.as_str()) as &[&str],
+        &column(callbacks, |callback| callback.kind.as_deref()) as &[Option<&str>],
     )
     .fetch_all(conn)
     .await
@@ -81,7 +89,10 @@ async fn look_up_with_subjects(conn: &mut Connection, callbacks: &[&GenuineCallb
         Known,
         r#"select (select id from callbacks
                    where company_id = named.company_id and key = named.key
-                   and (case when status <> 'refused' then gateway_id end) = named.gateway_id) is not null as "is_recorded!",
+                   and (case when status <> 'refused' then gateway_id end) = named.gateway_id
+                   and (variant = named.variant
+                        or variant is null and (named.variant = '' or kind is not distinct from named.kind)) limit 1)
+                  is not null as "is_recorded!",
                   (select id from payments
                    where company_id = named.company_id and transaction_id = named.transaction_id
                    and gateway_id = named.gateway_id) as "payment: PaymentId",
@@ -94,7 +105,8 @@ async fn look_up_with_subjects(conn: &mut Connection, callbacks: &[&GenuineCallb
                   ) as "customer: CustomerId"
            from (select unnest($1::uuid[]) as company_id, unnest($2::uuid[]) as gateway_id, unnest($3::text[]) as key,
                         unnest($4::text[]) as transaction_id, unnest($5::uuid[]) as order_id, unnest($6::uuid[]) as customer_id,
-                        unnest($7::text[]) as payer, generate_subscripts($1::uuid[], 1) as place) as named
+                        unnest($7::text[]) as payer, unnest($8::text[]) as variant, unnest($9::text[]) as kind,
+                        generate_subscripts($1::uuid[], 1) as place) as named
            order by place"#,
         &column(callbacks, |callback| callback.gateway.company) as &[CompanyId],
         &column(callbacks, |callback| callback.gateway.id) as &[GatewayId],
@@ -103,6 +115,8 @@ async fn look_up_with_subjects(conn: &mut Connection, callbacks: &[&GenuineCallb
         &column(callbacks, |callback| callback.order()) as &[Option<OrderId>],
         &column(callbacks, |callback| callback.customer()) as &[Option<CustomerId>],
         &column(callbacks, |callback| callback.payer()) as &[Option<&str>],
+        &column(callbacks, |callback| callback.variant.as_str()) as &[&str],
+        &column(callbacks, |callback| callback.kind.as_deref()) as &[Option<&str>],
     )
     .fetch_all(conn)
     .await

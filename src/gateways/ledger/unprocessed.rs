@@ -3,8 +3,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::gateways::drivers::NotUnderstood;
+use crate::gateways::genuine::GenuineCallback;
 use crate::gateways::ledger::Status;
-use crate::gateways::open_gateways::OpenGateway;
 use crate::kernel::database::{Connection, is_unavailable};
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CallbackId, GatewayId};
@@ -61,15 +61,19 @@ pub struct UnprocessedCallback {
     pub came_at: DateTime<Utc>,
 }
 
-/// Locks the callback of this gateway with this key if its status is `failed`.
-pub async fn lock_failed(conn: &mut Connection, gateway: &OpenGateway, key: &str) -> Result<Option<UnprocessedCallback>, sqlx::Error> {
+/// Locks the recorded callback that `callback` repeats, if its status is `failed`.
+pub async fn lock_failed(conn: &mut Connection, callback: &GenuineCallback) -> Result<Option<UnprocessedCallback>, sqlx::Error> {
     sqlx::query_as!(
         UnprocessedCallback,
         r#"select id, gateway_id as "gateway!: GatewayId", key, body, created_at as came_at from callbacks
-           where company_id = $1 and gateway_id = $2 and key = $3 and status = 'failed' for no key update"#,
-        gateway.company.uuid(),
-        gateway.id.uuid(),
-        key,
+           where company_id = $1 and gateway_id = $2 and key = $3 and status = 'failed'
+           and (variant = $4 or variant is null and ($4 = '' or kind is not distinct from $5))
+           for no key update"#,
+        callback.gateway.company.uuid(),
+        callback.gateway.id.uuid(),
+        callback.key,
+        callback.variant,
+        callback.kind,
     )
     .fetch_optional(conn)
     .await

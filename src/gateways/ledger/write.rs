@@ -19,6 +19,8 @@ pub struct NewCallback<'a> {
     pub company: CompanyId,
     pub gateway: Option<GatewayId>,
     pub key: &'a str,
+    /// What tells callbacks with the same key apart.
+    pub variant: &'a str,
     pub kind: Option<&'a str>,
     pub status: Status,
     pub reason: Option<&'a str>,
@@ -55,6 +57,7 @@ impl<'a> NewCallback<'a> {
             company: callback.gateway.company,
             gateway: Some(callback.gateway.id),
             key: &callback.key,
+            variant: &callback.variant,
             kind: callback.kind.as_deref(),
             status,
             reason: None,
@@ -76,7 +79,7 @@ pub async fn write(
 ) -> Result<(), sqlx::Error> {
     // The fixed order of the rows; arrays are unnested in their order.
     let mut callbacks: Vec<_> = callbacks.iter().collect();
-    callbacks.sort_unstable_by_key(|new| (new.gateway, new.key));
+    callbacks.sort_unstable_by_key(|new| (new.gateway, new.key, new.variant));
     let mut entries: Vec<_> = entries.iter().collect();
     entries.sort_unstable_by_key(|entry| (entry.about.gateway, entry.about.transaction));
     let moved: Vec<_> = entries.iter().copied().filter(|entry| entry.has_moved).collect();
@@ -84,17 +87,18 @@ pub async fn write(
     let due: Vec<_> = entries.iter().flat_map(|entry| &entry.events).collect();
     let events = events::Columns::of(&due, now);
     // The events are $1 to $8, the callbacks $9 to $20, the payments $21 to $32, the facts $33 to $45; $46 are the requests
-    // of the events.
+    // of the events, $47 the variants of the callbacks.
     sqlx::query!(
         "with callback as (
-             insert into callbacks (id, company_id, version, created_at, updated_at, gateway_id, key, kind, status, reason, detail, body,
+             insert into callbacks (id, company_id, version, created_at, updated_at, gateway_id, key, variant, kind, status, reason, detail, body,
                                     body_size, attempts, due_at)
-             select id, company_id, 1, created_at, created_at, gateway_id, key, kind, status, reason, detail, body, body_size,
+             select id, company_id, 1, created_at, created_at, gateway_id, key, variant, kind, status, reason, detail, body, body_size,
                     (status <> 'refused')::integer, due_at
              from (select unnest($9::uuid[]) as id, unnest($10::uuid[]) as company_id, unnest($11::timestamptz[]) as created_at,
                           unnest($12::uuid[]) as gateway_id, unnest($13::text[]) as key, unnest($14::text[]) as kind,
                           unnest($15::text[]) as status, unnest($16::text[]) as reason, unnest($17::text[]) as detail,
-                          unnest($18::bytea[]) as body, unnest($19::integer[]) as body_size, unnest($20::timestamptz[]) as due_at)
+                          unnest($18::bytea[]) as body, unnest($19::integer[]) as body_size, unnest($20::timestamptz[]) as due_at,
+                          unnest($47::text[]) as variant)
                   as new
          ), payment as (
              insert into payments (id, company_id, version, created_at, updated_at, gateway_id, transaction_id, kind, status, amount,
@@ -165,6 +169,7 @@ pub async fn write(
         &column(&facts, |new| new.fact.customer) as &[Option<CustomerId>],
         &column(&facts, |new| new.fact.message.as_deref()) as &[Option<&str>],
         &events.requests as &[Option<Uuid>],
+        &column(&callbacks, |new| new.variant) as &[&str],
     )
     .execute(conn)
     .await?;

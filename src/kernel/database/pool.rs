@@ -27,6 +27,9 @@ const TIDY_INTERVAL: Duration = Duration::from_secs(60);
 /// How long a farewell to the server may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// How many callers wait for each connection of a pool. More are refused at once: a queue that only grows helps nobody.
+const MAX_WAITING_FOR_EACH: usize = 50;
+
 /// What a pool allows.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -80,9 +83,13 @@ impl Pool {
         Clock::Server(self.0.servers.clock().clone())
     }
 
-    /// Takes a connection. If all are in use, waits until one is free, at most for [`Limits::acquire_timeout`].
+    /// Takes a connection. If all are in use, waits until one is free, at most for [`Limits::acquire_timeout`]. If too many wait already,
+    /// fails at once.
     pub async fn acquire(&self) -> Result<Connection, sqlx::Error> {
         self.close_idle();
+        if self.0.connections.status().waiting >= MAX_WAITING_FOR_EACH * self.0.limits.connections as usize {
+            return Err(sqlx::Error::PoolTimedOut);
+        }
         let live = self.0.connections.get().await.map_err(|error| match error {
             PoolError::Backend(error) => error,
             PoolError::Closed => sqlx::Error::PoolClosed,

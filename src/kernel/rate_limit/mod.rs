@@ -1,8 +1,10 @@
 //! Limits. [`shared`] limits are counted in Postgres and hold for any number of instances. [`local`] limits of requests, of [`failures`],
-//! over a longer [`window`], and of what is under way at the same time ([`concurrent`]) are counted in the memory of each instance.
+//! over a longer [`window`], and of what is under way at the same time ([`concurrent`], and [`line`] for those who may wait) are counted in
+//! the memory of each instance.
 
 pub mod concurrent;
 pub mod failures;
+pub mod line;
 pub mod local;
 pub mod shared;
 pub mod window;

@@ -195,6 +195,11 @@ fn push_key(sql: &mut QueryBuilder<Postgres>, comparison: &str, key: Cursor) {
     sql.push(", ").push_bind(key.id).push(")");
 }
 
+/// Whether an index finds texts that contain `words`: it knows them by three characters in a row.
+fn has_trigram(words: &str) -> bool {
+    words.split(|character: char| !character.is_alphanumeric()).any(|word| word.chars().nth(2).is_some())
+}
+
 /// The last record that an unindexed search reads for this page; `None` if it can read all remaining records.
 pub async fn find_horizon<R: Resource>(
     conn: &mut Connection,
@@ -202,8 +207,10 @@ pub async fn find_horizon<R: Resource>(
     whose: Whose<'_>,
     parameters: &ListParameters,
 ) -> Result<Option<Cursor>, sqlx::Error> {
-    if parameters.query.is_none() || R::SEARCH_WITHIN.is_none() {
-        return Ok(None);
+    match &parameters.query {
+        None => return Ok(None),
+        Some(words) if R::SEARCH_INDEX && has_trigram(words) => return Ok(None),
+        Some(_) => {}
     }
     let mut sql = narrowed(live_of::<R>("created_at, id", descriptor, whose), parameters);
     let order = parameters.direction.order();
@@ -276,6 +283,11 @@ mod tests {
         // A kind without owners has nothing for whoever is restricted to one.
         let owner = "7".to_owned().try_into().unwrap();
         assert!(select::<Shelf>(&descriptor, Whose { company, owner: Some(&owner) }).into_string().ends_with(" and false"));
+    }
+
+    #[test]
+    fn an_index_needs_three_characters_in_a_row() {
+        assert_eq!(["abc", "a b cde", "äöü", "ab", "a-b-c", "", "%%%"].map(has_trigram), [true, true, true, false, false, false, false]);
     }
 
     #[test]

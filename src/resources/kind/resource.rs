@@ -42,9 +42,11 @@ pub trait Resource: Columns {
     const PLURAL: &'static str;
     /// The table, or a view with the same columns.
     const TABLE: &'static str = Self::PLURAL;
-    /// The column that must be filtered by before `query` is accepted, for a search that no index supports. Such a search reads a
-    /// limited number of records per page (5000) and continues on the next page.
+    /// The column that must be filtered by before `query` is accepted, for kinds of which a company has millions.
     const SEARCH_WITHIN: Option<&'static str> = None;
+    /// Whether an index finds the records that contain a text. Without one, a search reads a limited number of records per page (5000) and
+    /// continues on the next page.
+    const SEARCH_INDEX: bool = false;
 
     /// The part of a company's data that the records belong to.
     const AREA: Area;

@@ -140,6 +140,16 @@ async fn the_test_button_says_what_is_missing() {
         json!({ "gateway_transaction_id": "t", "facts": [{ "fact": "payment_succeeded", "amount": 5, "currency": "EUR" }] })
     );
     assert_eq!(test(&any, json!({ "sample": { "type": "paid" } })).await["ok"], false);
+    let of_transaction = json!({ "id": "t", "type": "paid", "data": { "id": "t", "amount": 5, "currency": "eur" } });
+    let answer = test(&any, json!({ "sample": of_transaction })).await;
+    assert_eq!((&answer["ok"], &answer["checks"][2]["subject"], &answer["checks"][2]["ok"]), (&json!(false), &json!("id"), &json!(false)));
+    let mut same = more.clone();
+    same["settings"]["pointers"] = json!({ "id": "/data/id" });
+    world.ledger(Method::PUT, &path).json(&same).send().await.ok(200);
+    for body in [json!({}), json!({ "sample": of_transaction })] {
+        let checks = test(&any, body).await["checks"].take();
+        assert_eq!(checks.as_array().unwrap().iter().filter(|check| check["subject"] == "id").count(), 1, "{checks}");
+    }
     assert_eq!(test(&world.card().await, json!({})).await["ok"], true);
     assert_eq!(test(&world.gateway(json!({ "name": "Cash", "driver": "manual" })).await, json!({})).await["ok"], true);
     assert_eq!(world.count("select count(*) from callbacks").await, 0);

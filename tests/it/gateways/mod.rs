@@ -8,5 +8,6 @@ mod large_callbacks;
 mod ledger;
 mod order_of_arrival;
 mod refusals;
+mod repetitions;
 mod resolving;
 mod retrying;

@@ -3,6 +3,7 @@
 mod documented;
 pub mod every_resource;
 mod forms;
+mod limits;
 mod lists;
 mod lists_at_size;
 mod records;

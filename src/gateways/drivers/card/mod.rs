@@ -78,7 +78,7 @@ impl Account for CardAccount {
             (Some(kind), None) if events::is_known(kind) => Err(object::lacks("data.object")),
             (Some(_), None) => Ok(None),
         };
-        Reading { id, kind, update }
+        Reading { id, variant: None, kind, update }
     }
 
     fn check(&self, now: DateTime<Utc>) -> Vec<Finding> {

@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 use crate::gateways::credential::GatewaySigningSecret;
 use crate::gateways::drivers::hmac::settings::Settings;
 use crate::gateways::drivers::{
-    Account, Finding, GatewayDriver, Incoming, Reading, SettingsError, SignatureError, TRIAL, parse_settings, signing_key, try_out,
+    Account, Finding, GatewayDriver, ID_OF_TRANSACTION, Incoming, Reading, SettingsError, SignatureError, TRIAL, parse_settings,
+    signing_key, try_out,
 };
 
 pub use settings::HeaderSetting;
@@ -62,12 +63,14 @@ impl Account for HmacAccount {
         let Ok(key) = signing_key(self.signing_secret.as_ref()) else {
             return vec![Finding::bad("signing_secret", SignatureError::SecretMissing.to_string())];
         };
-        let Settings { signature, events, .. } = &self.settings;
+        let Settings { signature, events, pointers, .. } = &self.settings;
         let signed = try_out(self, &signature.header.0, &signature::sign(signature, key, TRIAL), now);
         let events = match events.is_empty() {
             true => Finding::bad("events", "No type of event is mapped yet: every callback will be ignored."),
             false => Finding::good("events", format!("{} types of events are mapped.", events.len())),
         };
-        vec![signed, events]
+        let mut findings = vec![signed, events];
+        findings.extend((pointers.id == pointers.reference).then(|| Finding::bad("id", ID_OF_TRANSACTION)));
+        findings
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::gateways::drivers::hmac::settings::{Meaning, Settings};
+use crate::gateways::drivers::hmac::settings::{Meaning, OnceBy, Settings};
 use crate::gateways::drivers::{NotUnderstood, PaymentUpdate, Reading};
 use crate::gateways::facts::{Fact, FactKind, Normalised};
 use crate::gateways::money::{Currency, minor_units};
@@ -16,7 +16,20 @@ pub fn read(settings: &Settings, body: &Value) -> Reading {
         Some(normalised) => update(settings, normalised, body).map(Some),
         None => Ok(None),
     });
-    Reading { id, kind, update }
+    let variant = match settings.once_by {
+        OnceBy::Id => None,
+        OnceBy::IdAndType => variant(kind.as_deref(), settings.pointers.status.text(body).as_deref()),
+    };
+    Reading { id, variant, kind, update }
+}
+
+/// Type and status, neither of which can be mistaken for the other.
+fn variant(kind: Option<&str>, status: Option<&str>) -> Option<String> {
+    match (kind, status) {
+        (None, None) => None,
+        (Some(kind), None) => Some(kind.to_owned()),
+        (kind, Some(status)) => Some(format!("{}\n{status}", kind.unwrap_or_default())),
+    }
 }
 
 fn meaning(settings: &Settings, kind: Option<&str>, body: &Value) -> Result<Option<Normalised>, NotUnderstood> {
@@ -104,6 +117,17 @@ mod tests {
         let reading = read(&settings, &json!({ "status": "ok", "data": { "id": "t1", "amount": "12.50" } }));
         let update = reading.update.unwrap().unwrap();
         assert_eq!((update.facts[0].amount, reading.id, reading.kind), (Some(1250), None, None));
+    }
+
+    #[test]
+    fn events_of_one_id_are_told_apart_by_type_and_status() {
+        let variant = |more: Value, body: Value| read(&settings(more), &body).variant;
+        let by_status = json!({ "pointers": { "status": "/status" } });
+        assert_eq!(variant(json!({}), json!({ "id": 7, "type": "paid", "status": "DONE" })).as_deref(), Some("paid"));
+        assert_eq!(variant(by_status.clone(), json!({ "id": 7, "type": "paid", "status": "DONE" })).as_deref(), Some("paid\nDONE"));
+        assert_eq!(variant(by_status.clone(), json!({ "id": 7, "status": "DONE" })).as_deref(), Some("\nDONE"));
+        assert_eq!(variant(by_status, json!({ "id": 7 })), None);
+        assert_eq!(variant(json!({ "once_by": "id" }), json!({ "id": 7, "type": "paid" })), None);
     }
 
     #[test]

@@ -16,6 +16,9 @@ pub struct Settings {
     pub signature: Signature,
     #[serde(default)]
     pub pointers: Pointers,
+    /// Which callbacks are repetitions of one.
+    #[serde(default)]
+    pub once_by: OnceBy,
     /// The meaning of the gateway's event types.
     #[serde(default)]
     pub events: BTreeMap<String, Meaning>,
@@ -104,6 +107,17 @@ impl TryFrom<String> for Signed {
     }
 }
 
+/// Which callbacks are repetitions of one; without an id, those with the same body.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnceBy {
+    /// Those with the same id and the same type and, if there is a pointer to it, the same status. The id may be that of a transaction.
+    #[default]
+    IdAndType,
+    /// Those with the same id, which has to be that of the event.
+    Id,
+}
+
 /// Where the values are in a body.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -146,7 +160,7 @@ impl Default for Pointers {
 }
 
 /// A JSON pointer (RFC 6901), or a list of which the first that finds a value applies; null or an empty list finds nothing.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, PartialEq, Deserialize)]
 #[serde(try_from = "PointerForm")]
 pub struct Pointer(Vec<String>);
 

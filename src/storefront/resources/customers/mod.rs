@@ -103,6 +103,7 @@ impl Resource for CustomerRecord {
 
     const SINGULAR: &'static str = "customer";
     const PLURAL: &'static str = "customers";
+    const SEARCH_INDEX: bool = true;
     const AREA: Area = Area::Customers;
     const TABLE: &'static str = "customer_records";
 

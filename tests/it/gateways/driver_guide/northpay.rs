@@ -72,7 +72,7 @@ impl Account for NorthpayAccount {
             Some("payment") => understand(&self.settings, &body["payment"]),
             _ => Ok(None),
         };
-        Reading { id, kind, update }
+        Reading { id, variant: None, kind, update }
     }
 
     fn check(&self, now: DateTime<Utc>) -> Vec<Finding> {
