@@ -1,5 +1,7 @@
 //! Preparation that every command needs: the configured database, or a private one in development.
 
+use std::path::Path;
+
 use secrecy::SecretString;
 
 use crate::config::{Config, Environment};
@@ -7,7 +9,7 @@ use crate::dev::postgres::{DATABASE, PostgresError, PrivatePostgres, Settings};
 use crate::dev::workspace;
 use crate::kernel::crypto::{ApplicationKey, InvalidApplicationKey};
 use crate::kernel::database::{self, DatabaseUrl, Pool};
-use crate::kernel::migrations::{self, MigrationError};
+use crate::kernel::migrations::{self, Difference, MigrationError};
 
 /// Connections of the private server beyond the pool: for the workers, LISTEN, and a few other clients.
 const SPARE_CONNECTIONS: u16 = 40;
@@ -54,7 +56,7 @@ impl Database {
         }
         let data_dir = config.data_dir();
         // While `portico serve` runs in another terminal, other commands share its server.
-        if let Some(url) = PrivatePostgres::running(&data_dir, DATABASE) {
+        if let Some(url) = running(&data_dir).await {
             return Ok(Self { pool: database::pool(&parsed(&url), &config.database), private: None });
         }
         let max_connections = u16::try_from(config.database.max_connections.get()).unwrap_or(u16::MAX).saturating_add(SPARE_CONNECTIONS);
@@ -70,19 +72,27 @@ impl Database {
             );
             (private, pool) = start(&settings, config).await?;
         }
+        private.keep_running();
         Ok(Self { pool, private: Some(private) })
     }
 
-    /// Applies pending migrations. Returns their number.
-    pub async fn migrate(&self) -> Result<usize, BootstrapError> {
-        Ok(migrations::apply(&self.pool).await?)
+    /// Applies missing migrations. Returns how the database differed from this version before.
+    pub async fn migrate(&self) -> Result<Difference, BootstrapError> {
+        let difference = migrations::apply(&self.pool).await?;
+        if difference.newer > 0 {
+            tracing::warn!(
+                migrations = difference.newer,
+                "the database was migrated by a newer version of Portico; this version works with it, and leaves it as it is"
+            );
+        }
+        Ok(difference)
     }
 
-    /// Returns an error if the database was created before the first edition of the schema. A database that lacks migrations or is
+    /// Returns an error if no migration of this version leads to a schema that it can work with. A database that lacks migrations or is
     /// away may be in order later.
-    pub async fn must_be_of_this_edition(&self) -> Result<(), BootstrapError> {
+    pub async fn must_be_within_reach(&self) -> Result<(), BootstrapError> {
         match migrations::must_be_applied(&self.pool).await {
-            Err(error @ MigrationError::BeforeFirstEdition) => Err(error.into()),
+            Err(error @ (MigrationError::BeforeFirstEdition | MigrationError::Beyond(_))) => Err(error.into()),
             _ => Ok(()),
         }
     }
@@ -126,6 +136,13 @@ pub fn application_key(config: &Config) -> Result<ApplicationKey, BootstrapError
         (None, Environment::Development) => workspace::application_key(&config.data_dir())?,
     };
     Ok(ApplicationKey::parse(&setting)?)
+}
+
+/// The URL of the private server of another process.
+async fn running(data_dir: &Path) -> Option<String> {
+    let data_dir = data_dir.to_owned();
+    let looking = tokio::task::spawn_blocking(move || PrivatePostgres::running(&data_dir, DATABASE));
+    looking.await.expect("looking does not panic, and a running blocking task is not cancelled")
 }
 
 /// Starts the private server. The pool connects to its database on first use.

@@ -16,17 +16,18 @@ use crate::declared::Unsuitable;
 use crate::dev::authority::AuthorityError;
 use crate::dev::demo::{Demo, DemoError};
 use crate::dev::workspace::trust_loopback;
-use crate::kernel::clock::Clock;
 use crate::kernel::error_chain::chain;
 use crate::kernel::http_server;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
 use crate::kernel::terminal::say;
 use crate::providers::mailbox::Mailbox;
-use crate::webhooks::Resolver;
+use crate::webhooks::{LONGEST_ATTEMPT, Resolver};
 
-/// The time that workers get to finish their work during shutdown.
-const SHUTDOWN_GRACE: Duration = Duration::from_secs(15);
+/// The time in which the workers write down what the last attempts came to.
+const RECORDING_TIME: Duration = Duration::from_secs(5);
+/// The time that workers get to finish their work during shutdown: an attempt that is cut off would be made again.
+const SHUTDOWN_GRACE: Duration = LONGEST_ATTEMPT.saturating_add(RECORDING_TIME);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// `portico serve`
@@ -94,15 +95,15 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
     if development || arguments.migrate {
         database.migrate().await?;
     } else {
-        database.must_be_of_this_edition().await?;
+        database.must_be_within_reach().await?;
     }
     let listen = config.http.listen;
     let listener = TcpListener::bind(listen).map_err(|source| ServeError::Bind { address: listen, source })?;
     let address = listener.local_addr().map_err(ServeError::Server)?;
 
-    let lifecycle = Lifecycle::until(shutdown_signal());
+    let lifecycle = Lifecycle::leaving_at(shutdown_signal(), config.shutdown_delay());
     let dependencies = Dependencies {
-        clock: Clock::System,
+        clock: database.pool.clock(),
         application_key,
         resolver: Resolver::system(),
         hashing: PasswordHashing::start(),
@@ -121,8 +122,8 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
         state.operators.start_worker(&lifecycle);
     }
     if development {
-        let demo = Demo::open(&database.pool, config, &Clock::System, Some(address)).await?;
-        say(&demo.banner(demo.link(&database.pool, &Clock::System).await?.as_ref()));
+        let demo = Demo::open(&database.pool, config, &database.pool.clock(), Some(address)).await?;
+        say(&demo.banner(demo.link(&database.pool, &database.pool.clock()).await?.as_ref()));
     }
     tracing::info!(%address, "listening");
 

@@ -23,9 +23,7 @@ pub fn measure(figures: &mut Figures) {
     let settings = [("PORTICO_GATEWAYS__CALLBACKS_PER_MINUTE", "4000000000"), ("PORTICO_DATABASE__MAX_CONNECTIONS", "200")];
     // Only the response is measured; delivering the events is measured elsewhere.
     let service = Service::start(&settings).restart(&["--no-worker"]);
-    let gateway = json!({ "name": "Cards", "driver": "card", "secret_key": "sk_test_12345678", "signing_secret": SECRET }).to_string();
-    let create = request("POST", "/ledger/int/v1/gateways", &[("authorization", &service.api_key())], &gateway);
-    let path = Caller::connect(service.address).ask(201, &create)["gateway"]["callback_path"].as_str().unwrap().to_owned();
+    let path = card_gateway(&service);
 
     let mut number = 0_u64;
     let mut next = || {
@@ -51,7 +49,15 @@ pub fn measure(figures: &mut Figures) {
     assert_eq!((payments, events), (i64::try_from(number).unwrap(), payments), "each callback creates a payment and an event");
 }
 
-fn signature(body: &str) -> String {
+/// Creates a card gateway; returns the path of its callbacks.
+pub fn card_gateway(service: &Service) -> String {
+    let gateway = json!({ "name": "Cards", "driver": "card", "secret_key": "sk_test_12345678", "signing_secret": SECRET }).to_string();
+    let create = request("POST", "/ledger/int/v1/gateways", &[("authorization", &service.api_key())], &gateway);
+    Caller::connect(service.address).ask(201, &create)["gateway"]["callback_path"].as_str().unwrap().to_owned()
+}
+
+/// The signature of a callback of this gateway.
+pub fn signature(body: &str) -> String {
     let time = Clock::System.now().timestamp();
     format!("t={time},v1={}", hex::encode(hmac_sha256(SECRET.as_bytes(), &[format!("{time}.").as_bytes(), body.as_bytes()])))
 }

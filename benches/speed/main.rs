@@ -28,6 +28,7 @@ mod pings;
 mod publish;
 mod queue;
 mod sign_in;
+mod standstill;
 mod support;
 mod timing;
 
@@ -59,6 +60,7 @@ enum Bench {
     Locations,
     OrderList,
     Console,
+    Standstill,
 }
 
 impl Bench {
@@ -82,6 +84,7 @@ impl Bench {
             Self::Locations => locations::measure(figures),
             Self::OrderList => order_list::measure(figures),
             Self::Console => console::measure(figures),
+            Self::Standstill => standstill::measure(figures),
         }
     }
 }

@@ -54,7 +54,7 @@ pub fn router(state: AppState, config: &Config) -> Router {
         Some(cors) => router.layer(cors),
         None => router,
     };
-    middleware::layer(router, TrustedProxies::new(&config.http.trusted_proxies), time)
+    middleware::layer(router, TrustedProxies::new(&config.http.trusted_proxies, config.http.forwarded_header), time)
 }
 
 /// What the documentation of a service with this state says.

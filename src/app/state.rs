@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRef;
 
+use crate::app::health::Readiness;
 use crate::app::process::Process;
 use crate::audit_trail::AuditTrail;
 use crate::companies::Companies;
@@ -40,8 +41,8 @@ macro_rules! app_state {
 }
 
 app_state! {
-    /// The database, for the health routes.
-    pub pool: Pool,
+    /// Whether this instance should get requests.
+    pub readiness: Readiness,
     /// The time.
     pub clock: Clock,
     /// Who changed what.
@@ -128,7 +129,18 @@ impl AppState {
             card: process.card.clone(),
             settings: config.storefront.clone(),
         });
+        let webhooks = Webhooks::new(webhooks::Parts {
+            pool: pool.clone(),
+            clock: clock.clone(),
+            key: application_key.clone(),
+            settings: config.webhooks.clone(),
+            delivering: process.delivering.clone(),
+            catalogue: catalogue.clone(),
+            notifier: notifier.clone(),
+            mail: process.mail.clone(),
+        });
         Self(Arc::new(StateParts {
+            readiness: Readiness::new(&pool, webhooks.clone(), lifecycle.clone()),
             lifecycle: lifecycle.clone(),
             operators: Operators::new(operators::Parts {
                 pool: pool.clone(),
@@ -148,24 +160,14 @@ impl AppState {
             fleet,
             gateways: Gateways::new(pool.clone(), clock.clone(), application_key.clone(), notifier.clone(), &config.gateways, lifecycle),
             declared: Declared::new(pool.clone(), clock.clone(), process.declarations.clone()),
-            webhooks: Webhooks::new(webhooks::Parts {
-                pool: pool.clone(),
-                clock: clock.clone(),
-                key: application_key.clone(),
-                settings: config.webhooks.clone(),
-                delivering: process.delivering.clone(),
-                catalogue: catalogue.clone(),
-                notifier: notifier.clone(),
-                mail: process.mail.clone(),
-            }),
+            webhooks,
             publishing: Publishing::new(developers.clone(), notifier, lifecycle),
             streams: Streams::new(developers.clone(), config.streams, lifecycle.clone()),
             developers,
-            portal: Portal::new(pool.clone(), clock.clone(), config.portal.clone()),
+            portal: Portal::new(pool, clock.clone(), config.portal.clone()),
             companies,
             mailbox: process.mailbox.clone().unwrap_or_default(),
             clock: clock.clone(),
-            pool,
         }))
     }
 }

@@ -5,10 +5,12 @@
 //! From top to bottom; a room uses only rooms below it.
 //!
 //! ```text
+//! variables           the variables of the environment that are settings
 //! layer               what one source says, with the list of identity providers as sections by name
 //! ```
 
 mod layer;
+mod variables;
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -22,13 +24,16 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use crate::config::layer::{Layer, refuse_unlisted};
-use crate::kernel::client_address::TrustedProxies;
+use crate::kernel::client_address::{ForwardedHeader, TrustedProxies};
 use crate::kernel::web_origin::WebOrigin;
 use crate::kernel::{database, http_server, logging, settings};
 use crate::providers::{self, mail, sms};
 use crate::{audit_trail, declared, developers, gateways, operators, portal, realtime, storefront, webhooks};
 
 const DEFAULTS: &str = include_str!("../../config/default.toml");
+
+/// As long as a proxy takes that asks every two seconds and believes the second failure.
+const SHUTDOWN_DELAY: Duration = Duration::from_secs(5);
 
 /// The settings of all modules.
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -110,12 +115,17 @@ pub struct Http {
     /// How long a response may wait for a client that does not read it.
     #[serde(deserialize_with = "settings::time")]
     pub write_timeout: Duration,
-    /// Networks of proxies whose `X-Forwarded-For` is trusted.
+    /// Networks of proxies whose [`forwarded_header`](Self::forwarded_header) is trusted.
     #[serde(deserialize_with = "settings::list")]
     pub trusted_proxies: Vec<IpNet>,
+    /// The header in which these proxies name the client.
+    pub forwarded_header: ForwardedHeader,
     /// Origins of web pages that may call the service (CORS). An unlisted page must not get a customer's token.
     #[serde(deserialize_with = "settings::list")]
     pub cors_origins: Vec<WebOrigin>,
+    /// How long `/readyz` fails before the listener closes on SIGTERM. `None`: see [`Config::shutdown_delay`].
+    #[serde(deserialize_with = "settings::optional_time")]
+    pub shutdown_delay: Option<Duration>,
 }
 
 impl Http {
@@ -126,7 +136,7 @@ impl Http {
             write_timeout: self.write_timeout,
             connections: self.max_connections,
             connections_per_address: self.max_connections_per_address,
-            proxies: TrustedProxies::new(&self.trusted_proxies),
+            proxies: TrustedProxies::new(&self.trusted_proxies, self.forwarded_header),
         }
     }
 }
@@ -151,7 +161,7 @@ pub fn default_data_dir() -> PathBuf {
 impl Config {
     /// Reads the defaults, the given `file` and the environment variables `PORTICO_…`, in this order.
     pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
-        let variables = Variables::with_prefix("PORTICO").prefix_separator("_").separator("__");
+        let variables = variables::settings(of_this_process())?;
         match file {
             Some(file) => Self::read(&[&File::from(file).format(FileFormat::Toml), &variables]),
             None => Self::read(&[&variables]),
@@ -185,6 +195,12 @@ impl Config {
         self.environment.unwrap_or(of_the_build)
     }
 
+    /// `http.shutdown_delay`. If unset, production uses [`SHUTDOWN_DELAY`], and development, which no proxy watches, none.
+    pub fn shutdown_delay(&self) -> Duration {
+        let usual = if self.environment() == Environment::Production { SHUTDOWN_DELAY } else { Duration::ZERO };
+        self.http.shutdown_delay.unwrap_or(usual)
+    }
+
     /// `dev.data_dir`, or [`default_data_dir`] if it is unset.
     pub fn data_dir(&self) -> PathBuf {
         self.dev.data_dir.clone().unwrap_or_else(default_data_dir)
@@ -202,13 +218,18 @@ impl Config {
     }
 }
 
+/// The variables of the environment. What is not text is no setting.
+fn of_this_process() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn with_variables(variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
-        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Config::read(&[&Variables::with_prefix("PORTICO").prefix_separator("_").separator("__").source(Some(variables))])
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Config::read(&[&variables::settings(variables)?])
     }
 
     #[test]
@@ -239,7 +260,8 @@ mod tests {
     fn unknown_keys_and_bad_values_are_refused_by_name() {
         let refused = |name, value| with_variables(&[(name, value)]).unwrap_err().to_string();
         assert!(refused("PORTICO_HTTP__LISTN", "x").contains("listn"));
-        assert!(refused("PORTICO_TYPO", "x").contains("typo"));
+        assert!(refused("PORTICO_TYPO__KEY", "x").contains("typo"));
+        assert!(refused("PORTICO_APPLICATION_KEYS", "x").contains("PORTICO_APPLICATION_KEY meant"));
         assert!(refused("PORTICO_HTTP__LISTEN", "nowhere").contains("http.listen"));
         assert!(refused("PORTICO_ENVIRONMENT", "staging").contains("development"));
         assert!(refused("PORTICO_HTTP__TRUSTED_PROXIES", "10.0.0.0/99").contains("10.0.0.0/99"));

@@ -18,6 +18,11 @@ use crate::kernel::request_id::RequestId;
 /// Maximum length of an id or type that is used as it is, in bytes.
 const MAX_WORD_LEN: usize = 255;
 
+/// Maximum number of facts in one callback. Each can become an event.
+const MAX_FACTS: usize = 1_000;
+/// Maximum length of a gateway's message, in characters. The rest of a longer one is left out.
+const MAX_MESSAGE_LEN: usize = 1_000;
+
 /// A genuine callback with its contents.
 #[derive(Debug)]
 pub struct GenuineCallback {
@@ -43,11 +48,7 @@ impl GenuineCallback {
             Ok(value) => gateway.account.read(&value),
             Err(_) => Reading { id: None, kind: None, update: Err(NotUnderstood("The body is not valid JSON.".to_owned())) },
         };
-        let short = |word: &String| word.len() <= MAX_WORD_LEN;
-        let update = update.and_then(|update| match update {
-            Some(update) if !short(&update.transaction) => Err(NotUnderstood("The id of the transaction is too long.".to_owned())),
-            update => Ok(update),
-        });
+        let update = update.and_then(|update| update.map(bounded).transpose());
         let key = event.filter(short).unwrap_or_else(|| key_of(&body));
         Self { id, gateway, key, kind: kind.filter(short), update, body, request, at }
     }
@@ -87,6 +88,30 @@ impl GenuineCallback {
     fn facts(&self) -> &[Fact] {
         self.understood().map_or(&[], |update| &update.facts)
     }
+}
+
+fn short(word: &String) -> bool {
+    word.len() <= MAX_WORD_LEN
+}
+
+/// Whatever a gateway sends, one callback does not take long to record, and each of its events fits the size of an event.
+fn bounded(mut update: PaymentUpdate) -> Result<PaymentUpdate, NotUnderstood> {
+    if !short(&update.transaction) {
+        return Err(NotUnderstood("The id of the transaction is too long.".to_owned()));
+    }
+    if update.facts.len() > MAX_FACTS {
+        return Err(NotUnderstood(format!("One callback may report at most {MAX_FACTS} refunds, not {}.", update.facts.len())));
+    }
+    if update.facts.iter().any(|fact| !short(&fact.reference)) {
+        return Err(NotUnderstood("The id of a refund or dispute is too long.".to_owned()));
+    }
+    update.payer = update.payer.filter(short);
+    for message in update.facts.iter_mut().filter_map(|fact| fact.message.as_mut()) {
+        if let Some((end, _)) = message.char_indices().nth(MAX_MESSAGE_LEN) {
+            message.truncate(end);
+        }
+    }
+    Ok(update)
 }
 
 /// The deduplication key of a callback without an id of its own.

@@ -42,7 +42,9 @@
 //! - A genuine callback that could not be processed is kept and retried by the worker. It can also be retried by hand from the
 //!   ledger.
 //! - A client without the key cannot fill the disk: a refused callback is kept in part, rate limited per hour and only for some
-//!   days.
+//!   days. Beyond the limit, an instance refuses it without touching the database.
+//! - Whatever a genuine callback contains, recording it takes a bounded time: the number of facts in one callback and about one payment is
+//!   limited, each is taken into account once, and large bodies are read beside the threads that answer requests.
 //!
 //! # What is not guaranteed
 //!

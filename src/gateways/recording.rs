@@ -1,6 +1,6 @@
 //! Recording genuine callbacks: those that arrive at the same moment share one statement; each is recorded once, with its consequences.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -99,15 +99,18 @@ async fn record_and_apply(pool: &Pool, callbacks: &[Arc<GenuineCallback>], now: 
     let mut keys = HashSet::new();
     let arrived = callbacks.iter().zip(known);
     let new: Vec<_> = arrived.filter(|(callback, known)| !known.is_recorded && keys.insert((callback.gateway.id, &callback.key))).collect();
+    let mut recorded = HashMap::new();
     if !new.is_empty() {
         let reports: Vec<_> = new.iter().filter_map(|(callback, known)| known.report(callback)).collect();
-        let entries = ledger::what_follows(&mut conn, &reports, now).await?;
-        ledger::write(&mut conn, &column(&new, |(callback, _)| NewCallback::read(callback)), &entries, now).await?;
+        let follows = ledger::what_follows(&mut conn, &reports, now).await?;
+        let outcomes = column(&new, |(callback, _)| match follows.refusal(callback.id) {
+            Some(too_many) => (NewCallback::failed(callback, too_many.clone().into()), (callback.id, Err(too_many))),
+            None => (NewCallback::read(callback), (callback.id, Acknowledgement::of_new(callback))),
+        });
+        let (rows, acknowledged): (Vec<_>, Vec<_>) = outcomes.into_iter().unzip();
+        ledger::write(&mut conn, &rows, &follows.entries, now).await?;
+        recorded.extend(acknowledged);
     }
-    let new: HashSet<_> = new.into_iter().map(|(callback, _)| callback.id).collect();
-    let taken = |callback: &Arc<GenuineCallback>| match new.contains(&callback.id) {
-        true => Acknowledgement::of_new(callback),
-        false => Ok(Acknowledgement::Repeated),
-    };
+    let taken = |callback: &Arc<GenuineCallback>| recorded.remove(&callback.id).unwrap_or(Ok(Acknowledgement::Repeated));
     Ok(callbacks.iter().map(taken).collect())
 }

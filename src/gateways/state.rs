@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use chrono::TimeDelta;
 use ipnet::IpNet;
 use uuid::Uuid;
 
@@ -11,12 +12,17 @@ use crate::gateways::recording::{Recording, recording};
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database::Pool;
+use crate::kernel::heavy_work::HeavyWork;
+use crate::kernel::ids::CompanyId;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter};
+use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter, LocalWindow, Rule};
 use crate::resources::ResourceState;
 
 /// Requests per minute and client network that may name an unknown gateway.
 const UNKNOWN_GATEWAYS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("it is not zero");
+/// Maximum rate of refused callbacks that are kept per gateway, or per company if the gateway is unknown. The others are not
+/// recorded.
+pub(super) const KEPT_REFUSALS: Rule = Rule { limit: 60, window: TimeDelta::hours(1) };
 
 /// `[gateways]`
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -35,6 +41,10 @@ pub struct Gateways {
     pub(super) throttle: LocalRateLimiter<(Uuid, IpNet)>,
     /// Requests without a key that name an unknown gateway, by client network.
     pub(super) unknown_gateways: FailureLimiter<IpNet>,
+    /// Refused callbacks that were kept, by gateway or company. Whatever is over the limit of this instance touches no connection.
+    pub(super) kept_refusals: LocalWindow<Uuid>,
+    /// Reads large callbacks, for each company.
+    pub(super) reading: HeavyWork<CompanyId>,
     pub(super) cache: GatewayCache,
     /// Records callbacks in batches.
     pub(super) recording: Recording,
@@ -69,12 +79,14 @@ impl Gateways {
         let recording = recording(&pool, &clock, &notifier, lifecycle);
         let throttle = LocalRateLimiter::new(settings.callbacks_per_minute);
         let unknown_gateways = FailureLimiter::new(UNKNOWN_GATEWAYS_PER_MINUTE);
-        Self { pool, clock, key, throttle, unknown_gateways, cache: GatewayCache::new(), recording, notifier }
+        let (kept_refusals, reading, cache) = (LocalWindow::new(KEPT_REFUSALS), HeavyWork::new(), GatewayCache::new());
+        Self { pool, clock, key, throttle, unknown_gateways, kept_refusals, reading, cache, recording, notifier }
     }
 
     /// Removes expired counters. Called about once a minute.
     pub fn sweep(&self) {
         self.throttle.sweep();
         self.unknown_gateways.sweep();
+        self.kept_refusals.sweep(self.clock.now());
     }
 }

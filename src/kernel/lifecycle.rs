@@ -5,7 +5,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -14,6 +14,8 @@ use crate::kernel::error_chain::chain;
 /// The shutdown token and the tasks that must end before the program exits.
 #[derive(Clone, Debug, Default)]
 pub struct Lifecycle {
+    /// Requests are still served, but no further ones should come.
+    leaving: CancellationToken,
     stopping: CancellationToken,
     tasks: TaskTracker,
 }
@@ -22,7 +24,22 @@ impl Lifecycle {
     /// A lifecycle that ends when `shutdown_signal` is cancelled. Tasks that last as long as the program learn of it at once, so that
     /// requests in flight never wait for a task that would not end.
     pub fn until(shutdown_signal: CancellationToken) -> Self {
-        Self { stopping: shutdown_signal, tasks: TaskTracker::new() }
+        Self { leaving: shutdown_signal.clone(), stopping: shutdown_signal, tasks: TaskTracker::new() }
+    }
+
+    /// A lifecycle that is leaving once `shutdown_signal` is cancelled, so that proxies send no further requests, and ends after `delay`.
+    pub fn leaving_at(shutdown_signal: CancellationToken, delay: Duration) -> Self {
+        let this = Self { leaving: shutdown_signal, ..Self::default() };
+        let (leaving, stopping) = (this.leaving.clone(), this.stopping.clone());
+        this.spawn(async move {
+            leaving.cancelled().await;
+            if !delay.is_zero() {
+                tracing::info!("shutting down in {delay:?}; until then requests are served, and /readyz fails");
+            }
+            stopping.run_until_cancelled(sleep(delay)).await;
+            stopping.cancel();
+        });
+        this
     }
 
     /// Runs `task` until it ends by itself. It should end soon after [`Lifecycle::stopping`] is cancelled.
@@ -63,6 +80,16 @@ impl Lifecycle {
         }
     }
 
+    /// Announces shutdown: no further requests should come.
+    pub fn leave(&self) {
+        self.leaving.cancel();
+    }
+
+    /// Whether no further requests should come, because shutdown is near or has begun.
+    pub fn is_leaving(&self) -> bool {
+        self.leaving.is_cancelled() || self.stopping.is_cancelled()
+    }
+
     /// The token that is cancelled on shutdown.
     pub fn stopping(&self) -> &CancellationToken {
         &self.stopping
@@ -71,6 +98,7 @@ impl Lifecycle {
     /// Requests shutdown and waits until every task has ended.
     pub async fn stop(&self) {
         self.stopping.cancel();
+        self.leaving.cancel();
         self.tasks.close();
         self.tasks.wait().await;
     }
@@ -81,6 +109,19 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_leaves_stops_only_after_the_delay() {
+        let signal = CancellationToken::new();
+        let lifecycle = Lifecycle::leaving_at(signal.clone(), Duration::from_secs(5));
+        assert!(!lifecycle.is_leaving());
+        signal.cancel();
+        tokio::time::sleep(Duration::from_millis(4_900)).await;
+        assert!(lifecycle.is_leaving() && !lifecycle.stopping().is_cancelled());
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert!(lifecycle.stopping().is_cancelled());
+        lifecycle.stop().await;
+    }
 
     #[tokio::test]
     async fn work_that_fails_is_tried_again_until_shutdown() {

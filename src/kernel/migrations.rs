@@ -1,14 +1,31 @@
-//! The migrations of this binary, and whether a database has them.
+//! The migrations of this binary, and whether a database suits it.
+//!
+//! A database may be ahead of a binary: during a rolling upgrade the instances of the version before go on working with the schema of the
+//! next one. The table `schema_compatibility` says which binaries can.
+
+use std::sync::LazyLock;
+use std::time::Duration;
 
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::{ConnectOptions, Connection};
+use sqlx::{Connection, PgConnection};
+use tokio::time::sleep;
 
 use crate::kernel::database::Pool;
 
 /// Everything in `migrations/`, embedded in the binary.
-static MIGRATIONS: Migrator = sqlx::migrate!();
+static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
+    let mut migrations = sqlx::migrate!();
+    // Migrations that this binary does not know are judged by `schema_compatibility`. Who waits for the migrator's own lock has a
+    // statement open, which an index that is created concurrently would wait for in turn.
+    migrations.set_ignore_missing(true).set_locking(false);
+    migrations
+});
 
-/// The reason why a database does not have the schema of this binary.
+/// The advisory lock of the session that migrates.
+const LOCK: i64 = 0x0070_6f72_7469_6d69;
+const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// The reason why a database does not have a schema that this binary can work with.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrationError {
     /// The number of migrations that have not been applied.
@@ -20,6 +37,12 @@ pub enum MigrationError {
          configure an empty database (this one was not changed)"
     )]
     BeforeFirstEdition,
+    /// The database has migrations that take away what this binary uses: the migration that it would have to know.
+    #[error(
+        "the database has been migrated beyond what this version of Portico can work with: \
+         run a version that knows migration {0} (the database was not changed)"
+    )]
+    Beyond(i64),
     /// A migration failed.
     #[error("the migrations could not be applied")]
     Failed(#[from] MigrateError),
@@ -28,34 +51,63 @@ pub enum MigrationError {
     Database(#[from] sqlx::Error),
 }
 
-/// Applies all missing migrations. Returns their number.
-pub async fn apply(pool: &Pool) -> Result<usize, MigrationError> {
-    let missing = missing(pool).await?;
-    let mut conn = pool.options().connect().await?;
-    MIGRATIONS.run(&mut conn).await?;
-    conn.close().await?;
-    Ok(missing)
+/// How the migrations of a database and those of this binary differ.
+#[derive(Clone, Copy, Debug)]
+pub struct Difference {
+    /// The number of those that have not been applied.
+    pub missing: usize,
+    /// The number of those that a newer version has applied.
+    pub newer: usize,
 }
 
-/// Returns an error if migrations are missing.
+/// Applies all missing migrations. A database that is ahead of this binary, and that it can work with, is left as it is.
+pub async fn apply(pool: &Pool) -> Result<Difference, MigrationError> {
+    let difference = difference(pool).await?;
+    if difference.missing > 0 {
+        let mut conn = pool.servers().connect().await?;
+        lock(&mut conn).await?;
+        MIGRATIONS.run(&mut conn).await?;
+        conn.close().await?;
+    }
+    Ok(difference)
+}
+
+/// Waits until nobody else migrates, without a statement that lasts.
+async fn lock(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    while !sqlx::query_scalar("select pg_try_advisory_lock($1)").bind(LOCK).fetch_one(&mut *conn).await? {
+        sleep(LOCK_POLL_INTERVAL).await;
+    }
+    Ok(())
+}
+
+/// Returns an error if migrations are missing, or if the database has been migrated beyond what this binary can work with.
 pub async fn must_be_applied(pool: &Pool) -> Result<(), MigrationError> {
-    match missing(pool).await? {
+    match difference(pool).await?.missing {
         0 => Ok(()),
         missing => Err(MigrationError::Missing(missing)),
     }
 }
 
-/// The number of migrations that have not been applied to the database.
-async fn missing(pool: &Pool) -> Result<usize, MigrationError> {
+/// Compares the migrations of the database with those of this binary.
+pub async fn difference(pool: &Pool) -> Result<Difference, MigrationError> {
     let known = sqlx::query_scalar!(r#"select to_regclass('_sqlx_migrations') is not null as "known!""#).fetch_one(pool).await?;
     let applied: Vec<i64> = match known {
         // The migrator creates this table itself, so it does not exist when the checked queries are compiled.
         true => sqlx::query_scalar("select version from _sqlx_migrations where success").fetch_all(pool).await?,
         false => Vec::new(),
     };
-    let first = MIGRATIONS.iter().map(|migration| migration.version).min();
+    let own = || MIGRATIONS.iter().map(|migration| migration.version);
+    let (first, last) = (own().min(), own().max());
     if applied.iter().any(|version| Some(*version) < first) {
         return Err(MigrationError::BeforeFirstEdition);
     }
-    Ok(MIGRATIONS.iter().filter(|migration| !applied.contains(&migration.version)).count())
+    let newer = applied.iter().filter(|version| Some(**version) > last).count();
+    if newer > 0 {
+        // Whoever has applied a newer migration than this binary knows has applied the one that creates this table.
+        let at_least = sqlx::query_scalar!("select at_least from schema_compatibility").fetch_one(pool).await?;
+        if Some(at_least) > last {
+            return Err(MigrationError::Beyond(at_least));
+        }
+    }
+    Ok(Difference { missing: own().filter(|version| !applied.contains(version)).count(), newer })
 }

@@ -7,6 +7,7 @@ pub mod daily_partitions;
 pub mod database;
 pub mod error_chain;
 pub mod group_commit;
+pub mod heavy_work;
 pub mod http_server;
 pub mod ids;
 pub mod json;

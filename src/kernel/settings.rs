@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 use std::time::Duration;
 
-use serde::de::{Deserialize, Deserializer, Error};
+use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer};
 
 /// `#[serde(deserialize_with = "settings::optional")]`: `""` is `None`, so that every key can be listed in the defaults and an
 /// empty environment variable unsets one.
@@ -27,6 +27,18 @@ pub fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::E
         Duration::ZERO => Err(D::Error::custom("this duration must be longer than zero")),
         time if time > MAX_DURATION => Err(D::Error::custom("this duration must be shorter than a thousand years")),
         time => Ok(time),
+    }
+}
+
+/// `#[serde(deserialize_with = "settings::optional_time")]`: `""` is `None`. Zero is a duration here.
+pub fn optional_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    match humantime_serde::deserialize(text.into_deserializer())? {
+        time if time > MAX_DURATION => Err(D::Error::custom("this duration must be shorter than a thousand years")),
+        time => Ok(Some(time)),
     }
 }
 

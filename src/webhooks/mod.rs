@@ -21,6 +21,7 @@
 //! state                            what the routes and the worker share, for one database
 //! delivering                       what a process delivers with, for all its databases
 //! sending  forwarding  permits     one signed POST; the headers of an event sent outside the hub; how many POSTs at a time
+//! progress                         when the worker has last completed a round
 //! endpoint                         how a subscription's endpoint is addressed: timeout, headers, secrets and signatures, cached
 //! targets  delivery_state          where webhooks may be sent; the states of a delivery, its lanes and the retry schedule
 //! settings  latency                the settings `[webhooks]`; durations as a histogram
@@ -76,6 +77,7 @@ mod forwarding;
 mod health;
 mod latency;
 mod permits;
+mod progress;
 mod replays;
 mod retention;
 mod sending;
@@ -92,7 +94,7 @@ use crate::resources::Extension;
 
 pub use delivering::{Delivering, SettingsError};
 pub use delivery_log::Delivery;
-pub use endpoint::SigningSecret;
+pub use endpoint::{LONGEST_ATTEMPT, SigningSecret};
 pub use figures::EXPIRES_SOON;
 pub use forwarding::{Forwarder, ReadEvent};
 pub use replays::Replay;

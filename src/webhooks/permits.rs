@@ -1,10 +1,25 @@
-//! Permits: limit the deliveries that one instance has in flight, and reserve capacity for first attempts.
+//! Permits: limit the deliveries that one instance has in flight, reserve capacity for first attempts, and share the capacity out.
+//!
+//! The shares follow from what is free, as switches share buffers among their ports: an endpoint may have a quarter of the free permits in
+//! flight, and a company four times the free permits. One that is alone gets most of the capacity, and the more there are that
+//! want much, the less each of them gets; but a part of the capacity always stays free for those that want little. Neither is held to less
+//! than [`FEW`] deliveries.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use uuid::Uuid;
 
+use crate::kernel::ids::CompanyId;
 use crate::webhooks::delivery_state::Lane;
+
+/// The deliveries in flight that an endpoint and a company may have however few permits are free.
+const FEW: usize = 4;
+/// How many times the free permits a company may have in flight.
+const OF_COMPANY: usize = 4;
+/// The part of the free permits that an endpoint may have in flight.
+const OF_ENDPOINT: usize = 4;
 
 /// The permits of this instance. Retries and replays can hold some of them, but never all: however many endpoints fail, there is a
 /// permit for a new event.
@@ -12,13 +27,41 @@ use crate::webhooks::delivery_state::Lane;
 pub struct Permits {
     all: Arc<Semaphore>,
     repetitions: Arc<Semaphore>,
+    in_flight: InFlightByCompany,
 }
+
+/// The deliveries that this instance has in flight for each company; those with none are left out.
+type InFlightByCompany = Arc<Mutex<HashMap<CompanyId, usize>>>;
 
 /// A permit for one delivery in flight.
 #[derive(Debug)]
 pub struct Permit {
     _place: OwnedSemaphorePermit,
-    _repetition: Option<OwnedSemaphorePermit>,
+    repetition: Option<OwnedSemaphorePermit>,
+    in_flight: InFlightByCompany,
+    /// The company of the delivery that holds it.
+    holder: Option<CompanyId>,
+}
+
+/// What a statement that takes deliveries into flight may take.
+#[derive(Debug)]
+pub struct Shares {
+    /// Maximum number of deliveries in flight to one endpoint.
+    pub endpoint: i32,
+    /// Whether this is less than an endpoint may have when enough permits are free.
+    pub scarce: bool,
+    /// Maximum number of deliveries to take for a company that has none in flight,
+    pub company: i32,
+    /// and for each of those that have some.
+    pub holders: Vec<Uuid>,
+    pub rooms: Vec<i32>,
+}
+
+impl Shares {
+    /// No other limit than that of the settings: `endpoint` deliveries in flight to one endpoint.
+    pub fn unlimited(endpoint: i32) -> Self {
+        Self { endpoint, scarce: false, company: i32::MAX, holders: Vec::new(), rooms: Vec::new() }
+    }
 }
 
 /// Counts the deliveries that are in flight, or have ended and are not in the batch that is being recorded. Clones share the count.
@@ -33,8 +76,9 @@ pub struct Flight {
 }
 
 impl InFlight {
-    pub fn begin(&self, permit: Permit) -> Flight {
-        Flight { permit, _counted: Arc::clone(&self.0) }
+    /// Begins the flight of a delivery of `company`.
+    pub fn begin(&self, permit: Permit, company: CompanyId) -> Flight {
+        Flight { permit: permit.held_by(company), _counted: Arc::clone(&self.0) }
     }
 
     /// The launcher and the recorder hold one clone each; all other clones belong to flights.
@@ -52,15 +96,47 @@ impl Flight {
 
 impl Permit {
     /// The permit for a first attempt to the same endpoint.
-    pub fn for_first_attempt(self) -> Self {
-        Self { _repetition: None, ..self }
+    pub fn for_first_attempt(mut self) -> Self {
+        self.repetition = None;
+        self
     }
+
+    fn held_by(mut self, company: CompanyId) -> Self {
+        self.pass_to(Some(company));
+        self
+    }
+
+    fn pass_to(&mut self, holder: Option<CompanyId>) {
+        let mut in_flight = lock(&self.in_flight);
+        if let Some(before) = self.holder
+            && let Some(count) = in_flight.get_mut(&before)
+        {
+            *count -= 1;
+            if *count == 0 {
+                in_flight.remove(&before);
+            }
+        }
+        if let Some(company) = holder {
+            *in_flight.entry(company).or_default() += 1;
+        }
+        self.holder = holder;
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.pass_to(None);
+    }
+}
+
+fn lock(in_flight: &InFlightByCompany) -> MutexGuard<'_, HashMap<CompanyId, usize>> {
+    in_flight.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Permits {
     pub fn new(all: usize) -> Self {
         let repetitions = (all - all / 4).min(all.saturating_sub(1)).max(1);
-        Self { all: Arc::new(Semaphore::new(all)), repetitions: Arc::new(Semaphore::new(repetitions)) }
+        Self { all: Arc::new(Semaphore::new(all)), repetitions: Arc::new(Semaphore::new(repetitions)), in_flight: Arc::default() }
     }
 
     /// Takes as many permits as are available for `lane`, at most `most`.
@@ -71,14 +147,41 @@ impl Permits {
                 Lane::Fresh => None,
                 Lane::Again | Lane::Replay => Some(Arc::clone(&self.repetitions).try_acquire_owned().ok()?),
             };
-            Some(Permit { _place: place, _repetition: repetition })
+            Some(Permit { _place: place, repetition, in_flight: Arc::clone(&self.in_flight), holder: None })
         };
         std::iter::from_fn(take).take(most).collect()
     }
+
+    /// What may be taken now, before any permits are: at most `most` deliveries in flight to one endpoint.
+    pub fn shares(&self, most: i32) -> Shares {
+        let free = self.all.available_permits();
+        let endpoint = as_sql(FEW.max(free / OF_ENDPOINT)).min(most);
+        let (holders, rooms) =
+            lock(&self.in_flight).iter().map(|(company, flying)| (company.uuid(), as_sql(room_of_company(*flying, free)))).unzip();
+        Shares { endpoint, scarce: endpoint < most, company: as_sql(room_of_company(0, free)), holders, rooms }
+    }
+
+    /// Whether the company may go on with as many deliveries as it has in flight.
+    pub fn may_keep(&self, company: CompanyId) -> bool {
+        let flying = lock(&self.in_flight).get(&company).copied().unwrap_or_default();
+        flying <= FEW.max(OF_COMPANY * self.all.available_permits())
+    }
+}
+
+/// How many more deliveries a company may take that has `flying`: as many as leave it at most four times what is free then.
+fn room_of_company(flying: usize, free: usize) -> usize {
+    let few = FEW.saturating_sub(flying);
+    few.max((OF_COMPANY * free).saturating_sub(flying) / (OF_COMPANY + 1))
+}
+
+fn as_sql(count: usize) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
 }
 
 #[cfg(test)]
 mod tests {
+    use chrono::DateTime;
+
     use super::*;
 
     #[test]
@@ -93,5 +196,37 @@ mod tests {
             assert_eq!(permits.take(Lane::Fresh, usize::MAX).len(), all);
             assert_eq!(permits.take(Lane::Fresh, 1).len(), 1);
         }
+    }
+
+    #[test]
+    fn however_much_companies_want_there_is_room_for_another() {
+        let companies = [(); 3].map(|()| CompanyId::new(DateTime::UNIX_EPOCH));
+        let (permits, in_flight, mut flights) = (Permits::new(500), InFlight::default(), Vec::new());
+        let mut take_all_of = |company: CompanyId| loop {
+            let shares = permits.shares(50);
+            let place = shares.holders.iter().position(|holder| *holder == company.uuid());
+            let room = place.map_or(shares.company, |place| shares.rooms[place]);
+            if room == 0 {
+                return (permits.all.available_permits(), shares.endpoint);
+            }
+            let taken = permits.take(Lane::Fresh, usize::try_from(room).unwrap());
+            flights.extend(taken.into_iter().map(|permit| in_flight.begin(permit, company)));
+        };
+        assert_eq!(take_all_of(companies[0]), (100, 25), "400 of 500: four times what is free");
+        assert_eq!(take_all_of(companies[1]), (20, 5));
+        assert_eq!(take_all_of(companies[2]), (4, 4));
+        let of_first = 400;
+        assert!(!permits.may_keep(companies[0]), "its ended deliveries are not followed by others until the second one has its share");
+        drop(flights.drain(..of_first));
+        assert_eq!(lock(&permits.in_flight).len(), 2);
+        assert!(permits.may_keep(companies[0]) && permits.may_keep(companies[1]));
+    }
+
+    #[test]
+    fn a_few_deliveries_are_never_held_back() {
+        let permits = Permits::new(4);
+        let shares = permits.shares(50);
+        assert_eq!((shares.endpoint, shares.company), (4, 4));
+        assert_eq!((permits.shares(2).endpoint, permits.shares(2).scarce), (2, false));
     }
 }

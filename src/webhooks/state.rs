@@ -1,6 +1,7 @@
 //! The hub's state, as its routes and its worker share it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::events::{Catalogue, CommitNotifier};
 use crate::kernel::clock::Clock;
@@ -10,6 +11,7 @@ use crate::providers::mail::Mail;
 use crate::resources::ResourceState;
 use crate::webhooks::delivering::Delivering;
 use crate::webhooks::endpoint::EndpointCache;
+use crate::webhooks::progress::Progress;
 use crate::webhooks::settings::Settings;
 
 /// Connections of the worker besides those that move deliveries and listen: for housekeeping, vacuuming, replays, cancelling, failing
@@ -34,6 +36,7 @@ pub struct Webhooks {
     pub(super) catalogue: Catalogue,
     pub(super) notifier: CommitNotifier,
     pub(super) mail: Mail,
+    pub(super) progress: Progress,
 }
 
 /// The parts that the hub is built from.
@@ -84,6 +87,13 @@ impl Webhooks {
             catalogue,
             notifier,
             mail,
+            progress: Progress::default(),
         }
+    }
+
+    /// For how long the worker of this instance has completed no round, beyond the interval at which it looks for work by itself. `None`
+    /// if no worker was started.
+    pub fn standstill(&self) -> Option<Duration> {
+        self.progress.oldest().map(|time| time.saturating_sub(self.settings.poll_interval))
     }
 }

@@ -75,7 +75,7 @@ pub fn fan_out(service: &Service) {
             mail: Mail::new(&config.mail, None).unwrap(),
         };
         let webhooks = Webhooks::new(parts);
-        while webhooks.fan_out().await.unwrap() > 0 {}
+        webhooks.fan_out().await.unwrap();
         pool.close().await;
     });
     Database::of(service).execute("vacuum analyze");

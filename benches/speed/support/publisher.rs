@@ -29,6 +29,11 @@ impl Publisher {
         Self { key, samples: types["event_types"].as_array().unwrap().iter().filter_map(sample).collect() }
     }
 
+    /// The `data` of an event.
+    pub fn sample(&self, event: &str) -> Value {
+        self.samples[event].clone()
+    }
+
     /// The request for one event.
     pub fn one(&self, event: &str) -> Vec<u8> {
         self.post(&json!({ "event": event, "data": self.samples[event] }))

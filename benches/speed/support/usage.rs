@@ -20,6 +20,12 @@ pub fn cpu_seconds(service: &Service) -> f64 {
     ticks as f64 / 100.0
 }
 
+/// The processes that this one has started.
+pub fn children(process: u32) -> Vec<u32> {
+    let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap();
+    children.split_whitespace().map(|child| child.parse().unwrap()).collect()
+}
+
 fn processes() -> impl Iterator<Item = u32> {
     fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }

@@ -15,6 +15,11 @@ pub(super) struct Claim {
 }
 
 impl Claim {
+    /// Whether another process holds the lock. The look itself is in nobody's way for long, and not in that of another look.
+    pub(super) fn is_held(data_dir: &Path) -> bool {
+        File::open(data_dir).is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
     /// Waits for another process that is about to end, for example when a file watcher restarts the program.
     pub(super) fn take(data_dir: &Path, patience: Duration) -> Result<Self, PostgresError> {
         let lock = File::open(data_dir).doing("open", data_dir)?;
@@ -52,7 +57,9 @@ mod tests {
         let take = || Claim::take(directory.path(), Duration::ZERO);
         let first = take().unwrap();
         assert!(matches!(take(), Err(PostgresError::InUse { .. })));
+        assert!(Claim::is_held(directory.path()));
         drop(first);
+        assert!(!Claim::is_held(directory.path()));
         assert!(take().is_ok());
     }
 }

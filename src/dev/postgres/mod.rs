@@ -11,7 +11,7 @@
 //! Only one process at a time runs a server on a data directory: the one that holds the lock of `claim`. The server runs under an
 //! `account` that PostgreSQL accepts, and ends with the process. It shuts down cleanly when [`PrivatePostgres`] is stopped or
 //! dropped. When the process is killed or exits without dropping it, as a test binary does, the kernel's parent-death signal stops
-//! the server.
+//! the server. A server that dies by itself is started again, if the process asks for that.
 //!
 //! Systems other than Linux have no such signal. There the server outlives a killed process until the next start on the same data,
 //! which stops it first. A server whose data directory was removed by a later test run notices within a minute and exits.
@@ -117,10 +117,28 @@ impl PrivatePostgres {
         Ok(Self { server, cluster, socket, _temporary: temporary, _claim: claim })
     }
 
-    /// The URL of a database on the server that another process runs on `data_dir`, if there is one.
+    /// The URL of a database on the server that another process runs on `data_dir`, if there is one. Waits for one that starts or stops,
+    /// and blocks its thread meanwhile.
+    ///
+    /// A server without such a process is not there to stay, even if it answers: its process was killed, and it is about to follow.
     #[must_use]
     pub fn running(data_dir: &Path, database: &str) -> Option<String> {
-        socket::url_if_answered(&data_dir.canonicalize().ok()?, ROLE, database)
+        let data_dir = data_dir.canonicalize().ok()?;
+        let deadline = Instant::now() + WAIT_TIMEOUT;
+        while Claim::is_held(&data_dir) && Instant::now() < deadline {
+            if cluster::postmaster(&data_dir.join("postgres")).is_some_and(|postmaster| postmaster.is_ready)
+                && let Some(url) = socket::url_if_answered(&data_dir, ROLE, database)
+            {
+                return Some(url);
+            }
+            thread::sleep(POLL_INTERVAL);
+        }
+        None
+    }
+
+    /// From now on, the server is started again when it ends by itself. Each time, the log says so.
+    pub fn keep_running(&self) {
+        self.server.keep_running();
     }
 
     /// The URL of a database on this server, for example of [`DATABASE`].

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -19,11 +19,31 @@ use super::error::PostgresError;
 /// The startup timeout, including crash recovery.
 const START_LIMIT: Duration = Duration::from_mins(1);
 
+/// The pause before a server that has ended by itself is started again.
+const RESTART_PAUSE: Duration = Duration::from_millis(200);
+
 /// A server process. It stops when this is dropped, or when the program ends for any reason (see [`command`](mod@super::command)).
 #[derive(Debug)]
 pub(super) struct Server {
-    process: Arc<Mutex<Child>>,
+    shared: Arc<Shared>,
     keeper: Option<JoinHandle<()>>,
+}
+
+/// What the keeper and the others know of the server.
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    /// Signals that the server is to stop.
+    stops: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    /// The first process of the server.
+    process: Child,
+    /// Whether a server that ends by itself is started again.
+    keeps_running: bool,
+    stops: bool,
 }
 
 impl Server {
@@ -32,8 +52,12 @@ impl Server {
     pub(super) fn spawn(command: Command) -> io::Result<Self> {
         let (report, spawned) = channel();
         let keeper = thread::Builder::new().name("postgres-keeper".to_owned()).spawn(move || keep(command, &report))?;
-        let process = spawned.recv().expect("the keeper thread reports before it ends")?;
-        Ok(Self { process, keeper: Some(keeper) })
+        let shared = spawned.recv().expect("the keeper thread reports before it ends")?;
+        Ok(Self { shared, keeper: Some(keeper) })
+    }
+
+    pub(super) fn keep_running(&self) {
+        self.shared.state().keeps_running = true;
     }
 
     /// Reads the state from the server's `postmaster.pid`, which is cheaper than connecting and correct from the start.
@@ -49,47 +73,86 @@ impl Server {
     }
 
     fn process(&self) -> Pid {
-        id(&lock(&self.process))
+        id(&self.shared.state().process)
     }
 
     fn has_ended(&self) -> bool {
-        !is_running(&mut lock(&self.process))
+        !is_running(&mut self.shared.state().process)
     }
 }
 
 impl Drop for Server {
     /// Fast shutdown: ends the sessions, flushes everything to disk, and takes some hundredths of a second.
     fn drop(&mut self) {
-        let mut process = lock(&self.process);
-        if is_running(&mut process) {
+        let mut state = self.shared.state();
+        state.stops = true;
+        if is_running(&mut state.process) {
             // The process has not been reaped, so its id cannot have been reused, and a signal to our own child cannot fail.
-            let _ = kill(id(&process), Signal::SIGINT);
+            let _ = kill(id(&state.process), Signal::SIGINT);
         }
-        drop(process);
+        drop(state);
+        self.shared.stops.notify_all();
         if let Some(keeper) = self.keeper.take() {
             let _ = keeper.join();
         }
     }
 }
 
-/// Waits until the last process of the server has ended, without reaping the first one early. The server's standard output is a
-/// pipe that no process writes to. It is closed when the last process that holds it ends.
-fn keep(mut command: Command, report: &Sender<io::Result<Arc<Mutex<Child>>>>) {
-    let mut child = match command.stdout(Stdio::piped()).spawn() {
-        Ok(child) => child,
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the server stays away, or is to be started again after a pause.
+    fn stays_away(&self) -> bool {
+        let state = self.state();
+        if state.stops || !state.keeps_running {
+            return true;
+        }
+        let waited = self.stops.wait_timeout_while(state, RESTART_PAUSE, |state| !state.stops);
+        waited.unwrap_or_else(PoisonError::into_inner).0.stops
+    }
+}
+
+/// Runs the server for as long as it is wanted.
+fn keep(mut command: Command, report: &Sender<io::Result<Arc<Shared>>>) {
+    command.stdout(Stdio::piped());
+    let process = match command.spawn() {
+        Ok(process) => process,
         Err(error) => {
             return report.send(Err(error)).expect("the spawning thread waits for the report");
         }
     };
-    let mut output = child.stdout.take().expect("standard output is a pipe");
-    let process = Arc::new(Mutex::new(child));
-    report.send(Ok(Arc::clone(&process))).expect("the spawning thread waits for the report");
-    let _ = output.read_to_end(&mut Vec::new());
-    let _ = lock(&process).wait();
+    let state = State { process, keeps_running: false, stops: false };
+    let shared = Arc::new(Shared { state: Mutex::new(state), stops: Condvar::new() });
+    report.send(Ok(Arc::clone(&shared))).expect("the spawning thread waits for the report");
+    loop {
+        await_end(&shared);
+        if shared.stays_away() {
+            return;
+        }
+        let mut state = shared.state();
+        if state.stops {
+            return;
+        }
+        match command.spawn() {
+            Ok(process) => {
+                state.process = process;
+                tracing::warn!("the private PostgreSQL has ended by itself and is started again; see postgres.log in the data directory");
+            }
+            Err(error) => tracing::error!(%error, "the private PostgreSQL has ended by itself and cannot be started again; trying on"),
+        }
+    }
 }
 
-fn lock(process: &Mutex<Child>) -> MutexGuard<'_, Child> {
-    process.lock().unwrap_or_else(PoisonError::into_inner)
+/// Waits until the last process of the server has ended, without reaping the first one early. The server's standard output is a
+/// pipe that no process writes to. It is closed when the last process that holds it ends.
+fn await_end(shared: &Shared) {
+    let output = shared.state().process.stdout.take();
+    if let Some(mut output) = output {
+        let _ = output.read_to_end(&mut Vec::new());
+    }
+    let _ = shared.state().process.wait();
 }
 
 fn is_running(process: &mut Child) -> bool {

@@ -31,6 +31,38 @@ async fn written_data_survives_a_restart() {
 }
 
 #[tokio::test]
+async fn a_server_that_dies_is_started_again_if_it_is_to_keep_running() {
+    let directory = TemporaryDirectory::make("portico-postgres").unwrap();
+    let postgres = PrivatePostgres::start(&settings(&directory)).unwrap();
+    let process = || postgres.cluster.postmaster().filter(|postmaster| postmaster.is_ready).map(|postmaster| postmaster.process);
+    postgres.keep_running();
+    sqlx::raw_sql("create table notes as select 'kept' as note").execute(&mut connect(&postgres).await).await.unwrap();
+    for _ in 0..2 {
+        let killed = process().unwrap();
+        kill(killed, Signal::SIGKILL).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while process().is_none_or(|process| process == killed) {
+            assert!(Instant::now() < deadline, "it was not started again");
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+        assert_eq!(ask(&postgres, "select note from notes").await, "kept");
+    }
+    postgres.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_whose_process_was_killed_is_not_adopted_while_it_dies() {
+    let directory = TemporaryDirectory::make("portico-postgres").unwrap();
+    let settings = settings(&directory);
+    let postgres = PrivatePostgres::start(&settings).unwrap();
+    assert_eq!(PrivatePostgres::running(&settings.data_dir, DATABASE), Some(postgres.url(DATABASE)));
+    let PrivatePostgres { server, cluster, socket, _claim, .. } = postgres;
+    drop(_claim);
+    assert!(socket.is_answered() && PrivatePostgres::running(&settings.data_dir, DATABASE).is_none());
+    drop((server, cluster, socket));
+}
+
+#[tokio::test]
 async fn data_that_is_set_aside_is_kept_beside_the_new() {
     let directory = TemporaryDirectory::make("portico-postgres").unwrap();
     let settings = settings(&directory);

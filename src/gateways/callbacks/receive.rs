@@ -20,9 +20,19 @@ use crate::gateways::open_gateways::OpenGateway;
 use crate::gateways::recording::Acknowledgement;
 use crate::gateways::state::Gateways;
 use crate::kernel::client_address::ClientAddress;
-use crate::kernel::ids::{CallbackId, GatewayId};
+use crate::kernel::ids::{CallbackId, CompanyId, GatewayId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
+
+/// From this length on, in bytes, a body is read beside the threads that answer requests.
+const LARGE_BODY: usize = 32 * 1024;
+
+/// What was sent.
+#[derive(Clone)]
+struct Sent {
+    headers: HeaderMap,
+    body: Bytes,
+}
 
 /// `POST /webhooks`: the API key determines the company, and the gateway must be one of its gateways.
 pub async fn with_key(
@@ -35,7 +45,7 @@ pub async fn with_key(
     caller.require(Area::Business, Scope::Callbacks)?;
     let body = read(body)?;
     let counted = caller.who.id().unwrap_or_else(|| caller.company.uuid());
-    gateways.throttled((counted, client), gateways.take_from_company(&caller, &headers, body)).await
+    gateways.throttled((counted, client), gateways.take_from_company(&caller, headers, body)).await
 }
 
 /// `POST /webhooks/{gateway}`: for gateways that cannot send an API key.
@@ -50,7 +60,7 @@ pub async fn without_key(
     let id: GatewayId = gateway.parse().map_err(|_| ProblemCode::GatewayNotConfigured)?;
     let body = read(body)?;
     let found = gateways.find_named(id, client).await?;
-    gateways.throttled((id.uuid(), client), gateways.take_from_gateway(found, request, &headers, body)).await
+    gateways.throttled((id.uuid(), client), gateways.take_from_gateway(found, request, headers, body)).await
 }
 
 fn read(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Problem> {
@@ -76,13 +86,14 @@ impl Gateways {
         Ok(response)
     }
 
-    async fn take_from_company(&self, caller: &Caller, headers: &HeaderMap, body: Bytes) -> Result<Acknowledgement, Problem> {
-        let hints = Hints::read(headers, &body);
+    async fn take_from_company(&self, caller: &Caller, headers: HeaderMap, body: Bytes) -> Result<Acknowledgement, Problem> {
+        let sent = Sent { headers, body };
+        let hints = self.read_sent(caller.company, &sent, Hints::read).await?;
         if hints.names_another_company(caller.company) {
-            return Err(self.refuse(caller.company, None, CallbackRefusal::CompanyMismatch, &body).await);
+            return Err(self.refuse(caller.company, None, CallbackRefusal::CompanyMismatch, &sent.body).await);
         }
         let found = match hints.gateway {
-            None => resolve::choose(&self.find_all_active(caller.company).await?, headers),
+            None => resolve::choose(&self.find_all_active(caller.company).await?, &sent.headers),
             Some(named) => match named.ok() {
                 Some(id) => self.find_active(id).await?.filter(|found| found.company == caller.company),
                 None => None,
@@ -90,8 +101,8 @@ impl Gateways {
             .ok_or(CallbackRefusal::GatewayNotConfigured),
         };
         match found {
-            Ok(found) => self.take(found, caller.request, headers, body).await,
-            Err(refusal) => Err(self.refuse(caller.company, None, refusal, &body).await),
+            Ok(found) => self.take(found, caller.request, sent).await,
+            Err(refusal) => Err(self.refuse(caller.company, None, refusal, &sent.body).await),
         }
     }
 
@@ -107,32 +118,46 @@ impl Gateways {
         &self,
         found: Arc<OpenGateway>,
         request: RequestId,
-        headers: &HeaderMap,
+        headers: HeaderMap,
         body: Bytes,
     ) -> Result<Acknowledgement, Problem> {
-        if Hints::read(headers, &body).names_another_company(found.company) {
-            return Err(self.refuse(found.company, Some(found.id), CallbackRefusal::CompanyMismatch, &body).await);
+        let sent = Sent { headers, body };
+        if self.read_sent(found.company, &sent, Hints::read).await?.names_another_company(found.company) {
+            return Err(self.refuse(found.company, Some(found.id), CallbackRefusal::CompanyMismatch, &sent.body).await);
         }
-        self.take(found, Some(request), headers, body).await
+        self.take(found, Some(request), sent).await
     }
 
     /// Accepts a callback that claims to come from `found`.
-    async fn take(
-        &self,
-        found: Arc<OpenGateway>,
-        request: Option<RequestId>,
-        headers: &HeaderMap,
-        body: Bytes,
-    ) -> Result<Acknowledgement, Problem> {
-        let now = self.clock.now();
-        if let Err(why) = found.account.verify(&Incoming { headers, body: &body, now }) {
-            return Err(self.refuse(found.company, Some(found.id), CallbackRefusal::NotGenuine(why), &body).await);
-        }
-        let callback = Arc::new(GenuineCallback::read(CallbackId::new(now), found, body, request, now));
+    async fn take(&self, found: Arc<OpenGateway>, request: Option<RequestId>, sent: Sent) -> Result<Acknowledgement, Problem> {
+        let (now, company, id) = (self.clock.now(), found.company, found.id);
+        let verified_and_read = move |headers: &HeaderMap, body: &Bytes| {
+            found.account.verify(&Incoming { headers, body, now })?;
+            Ok(GenuineCallback::read(CallbackId::new(now), found, body.clone(), request, now))
+        };
+        let callback = match self.read_sent(company, &sent, verified_and_read).await? {
+            Ok(genuine) => Arc::new(genuine),
+            Err(why) => return Err(self.refuse(company, Some(id), CallbackRefusal::NotGenuine(why), &sent.body).await),
+        };
         match self.recording.write(Arc::clone(&callback), callback.body.len()).await? {
             Ok(Acknowledgement::Repeated) => Box::pin(self.repeat(&callback)).await,
             taken => taken.map_err(Problem::from),
         }
+    }
+
+    /// Reads what was sent to `company`. The threads that answer requests read ordinary bodies; a large one takes milliseconds.
+    async fn read_sent<T: Send + 'static>(
+        &self,
+        company: CompanyId,
+        sent: &Sent,
+        read: impl FnOnce(&HeaderMap, &Bytes) -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        if sent.body.len() < LARGE_BODY {
+            return Ok(read(&sent.headers, &sent.body));
+        }
+        let Sent { headers, body } = sent.clone();
+        // Boxed: otherwise its state would be copied with the future of every callback.
+        Box::pin(self.reading.run(company, move || read(&headers, &body))).await
     }
 }
 

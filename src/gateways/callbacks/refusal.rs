@@ -5,15 +5,12 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::gateways::drivers::SignatureError;
 use crate::gateways::genuine::key_of;
 use crate::gateways::ledger::{self, Status};
-use crate::gateways::state::Gateways;
+use crate::gateways::state::{Gateways, KEPT_REFUSALS};
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CallbackId, CompanyId, GatewayId};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::rate_limit::{self, Rule};
+use crate::kernel::rate_limit;
 
-/// Maximum rate of refused callbacks that are kept per gateway, or per company if the gateway is unknown. The others are not
-/// recorded.
-const KEPT_REFUSALS: Rule = Rule { limit: 60, window: TimeDelta::hours(1) };
 /// The length of the beginning of a body that is kept, in bytes.
 const MAX_KEPT_BODY_LEN: usize = 4096;
 const REFUSAL_RETENTION: TimeDelta = TimeDelta::days(14);
@@ -80,6 +77,9 @@ impl Gateways {
         body: &[u8],
     ) -> Result<(), sqlx::Error> {
         let now = self.clock.now();
+        if !self.kept_refusals.hit(gateway.map_or_else(|| company.uuid(), |gateway| gateway.uuid()), now) {
+            return Ok(());
+        }
         let mut conn = self.pool.acquire().await?;
         let of = gateway.map_or_else(|| company.to_string(), |gateway| gateway.to_string());
         if !rate_limit::hit(&mut conn, &format!("refused callbacks of {of}"), KEPT_REFUSALS, now).await?.allowed {

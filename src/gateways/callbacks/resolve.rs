@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use axum::body::Bytes;
 use axum::http::HeaderMap;
 use serde::Deserialize;
 use serde_json::Value;
@@ -28,7 +29,7 @@ struct NamedInBody {
 
 impl Hints {
     /// A body that is not a JSON object gives no hints.
-    pub fn read(headers: &HeaderMap, body: &[u8]) -> Self {
+    pub fn read(headers: &HeaderMap, body: &Bytes) -> Self {
         let named: NamedInBody = serde_json::from_slice(body).unwrap_or_default();
         let in_header = || headers.get("x-gateway-id").map(|value| value.to_str().unwrap_or_default().trim().parse());
         let gateway = named.gateway_uuid.map(|value| value.as_str().unwrap_or_default().parse()).or_else(in_header);

@@ -154,18 +154,18 @@ async fn reprocess(
     let read = GenuineCallback::read(pending.id, Arc::clone(gateway), pending.body.clone().into(), request, now);
     // The key stays: the settings may point to another id now.
     let callback = GenuineCallback { key: pending.key.clone(), ..read };
-    let status = match &callback.update {
-        Ok(Some(_)) => Status::Processed,
-        Ok(None) => Status::Ignored,
-        Err(not_understood) => {
-            ledger::record_failure(conn, pending, &not_understood.clone().into(), now).await?;
-            return Ok(Err(not_understood.clone()));
-        }
-    };
     let known = ledger::look_up(conn, &[&callback]).await?;
     let reports: Vec<_> = known.iter().filter_map(|known| known.report(&callback)).collect();
-    let entries = ledger::what_follows(conn, &reports, now).await?;
-    ledger::write(conn, &[], &entries, now).await?;
+    let follows = ledger::what_follows(conn, &reports, now).await?;
+    let status = match (callback.update.clone(), follows.refusal(callback.id)) {
+        (Ok(Some(_)), None) => Status::Processed,
+        (Ok(None), _) => Status::Ignored,
+        (Err(not_understood), _) | (_, Some(not_understood)) => {
+            ledger::record_failure(conn, pending, &not_understood.clone().into(), now).await?;
+            return Ok(Err(not_understood));
+        }
+    };
+    ledger::write(conn, &[], &follows.entries, now).await?;
     ledger::close(conn, pending.id, status, now).await?;
     Ok(Ok(()))
 }

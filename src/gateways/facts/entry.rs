@@ -4,8 +4,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
 use crate::events::NewEvent;
-use crate::gateways::facts::state::{due, reported_refunds};
-use crate::gateways::facts::{Fact, FactKind, Normalised, State};
+use crate::gateways::facts::{Fact, FactKind, KnownFacts, Normalised, State};
 use crate::kernel::ids::{CallbackId, CompanyId, GatewayId, PaymentId};
 use crate::kernel::request_id::RequestId;
 use crate::members;
@@ -64,33 +63,23 @@ pub struct NewFact<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Applies the facts of `reports` one by one to the facts in `known`, which is empty for a new payment. There is at least one
-    /// report.
-    pub fn of(payment: PaymentId, mut known: Vec<Fact>, reports: &[&'a Report<'a>]) -> Self {
-        let before = (!known.is_empty()).then(|| State::of(&known));
+    /// Adds the facts of `reports` one by one to those in `known`, which is empty for a new payment. There is at least one report with
+    /// at least one fact.
+    pub fn of(payment: PaymentId, mut known: KnownFacts, reports: &[&'a Report<'a>]) -> Self {
+        let before = known.state();
         let (mut facts, mut events) = (Vec::new(), Vec::new());
-        let mut published = (due(&known), reported_refunds(&known));
         for report in reports {
             for (position, fact) in (0..).zip(&report.facts) {
-                known.push(fact.clone());
-                let now_due = (due(&known), reported_refunds(&known));
-                let mut publish = |normalised: Normalised, amount| {
-                    let data = data(report, payment, normalised, amount, fact, &State::of(&known));
+                for (normalised, amount) in known.add(fact) {
+                    let data = data(report, payment, normalised, amount, fact, &known);
                     let (company, subject) = (report.company, Some(payment.uuid()));
                     events.push(NewEvent { company, name: normalised.event(), subject, owner: None, request: report.request, data });
-                };
-                for (normalised, _) in now_due.0.difference(&published.0) {
-                    publish(*normalised, fact.amount);
                 }
-                if now_due.1 > published.1 {
-                    publish(Normalised::RefundProcessed, Some(now_due.1 - published.1));
-                }
-                published = now_due;
-                let sequence = i32::try_from(known.len()).expect("two billion facts do not fit into memory");
+                let sequence = i32::try_from(known.number()).expect("two billion facts do not fit into memory");
                 facts.push(NewFact { payment, sequence, report, position, fact: fact.clone() });
             }
         }
-        let state = State::of(&known);
+        let state = known.state().expect("a report has at least one fact");
         Self { payment, about: reports[0], has_moved: before.as_ref() != Some(&state), state, facts, events }
     }
 }
@@ -102,7 +91,7 @@ fn data(
     normalised: Normalised,
     amount: Option<i64>,
     fact: &Fact,
-    state: &State,
+    known: &KnownFacts,
 ) -> Map<String, Value> {
     // A total is of all refunds and names none of them.
     let reference = Some(&fact.reference).filter(|reference| !reference.is_empty() && fact.kind != FactKind::RefundedInAll);
@@ -113,13 +102,13 @@ fn data(
         "gateway": report.gateway,
         "gateway_transaction_id": report.transaction,
         "status": normalised.status(),
-        "amount": amount.or(state.amount),
-        "currency": fact.currency.as_ref().or(state.currency.as_ref()),
+        "amount": amount.or_else(|| known.amount()),
+        "currency": fact.currency.as_ref().or_else(|| known.currency()),
     };
     let optional = [
         ("reference", reference.map(|reference| reference.clone().into())),
-        ("order_id", fact.order.or(state.order).map(|order| order.to_string().into())),
-        ("customer_id", fact.customer.or(state.customer).map(|customer| customer.to_string().into())),
+        ("order_id", fact.order.or_else(|| known.order()).map(|order| order.to_string().into())),
+        ("customer_id", fact.customer.or_else(|| known.customer()).map(|customer| customer.to_string().into())),
         ("message", fact.message.clone().map(Value::from)),
     ];
     data.extend(optional.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
@@ -157,13 +146,15 @@ mod tests {
             [report(1, vec![in_all(300)]), report(2, vec![paid.clone(), refund]), report(3, vec![paid]), report(4, vec![in_all(700)])];
         let payment = PaymentId::from(Uuid::from_u128(9));
 
-        let together = Entry::of(payment, Vec::new(), &reports.iter().collect::<Vec<_>>());
-        let (mut one_by_one, mut known, mut moved) = ((Vec::new(), Vec::new()), Vec::new(), Vec::new());
+        let together = Entry::of(payment, KnownFacts::default(), &reports.iter().collect::<Vec<_>>());
+        let (mut one_by_one, mut known, mut moved) = ((Vec::new(), Vec::new()), KnownFacts::default(), Vec::new());
         let mut state = None;
         for report in &reports {
             let entry = Entry::of(payment, known.clone(), &[report]);
             let (facts, events) = written(&entry);
-            known.extend(facts.iter().map(|(.., fact)| fact.clone()));
+            for (.., fact) in &facts {
+                known.add(fact);
+            }
             one_by_one.0.extend(facts);
             one_by_one.1.extend(events);
             moved.push(entry.has_moved);

@@ -1,7 +1,7 @@
 //! Facts: what callbacks report about a payment, and what follows from them. Everything here is a pure function.
 //!
-//! A driver turns a callback into [`Fact`]s. An [`Entry`] adds them to their payment and determines which events become due.
-//! [`State`] is the resulting state of the payment.
+//! A driver turns a callback into [`Fact`]s. An [`Entry`] adds them to the [`KnownFacts`] of their payment, which tell the events that
+//! become due. [`State`] is the resulting state of the payment.
 
 mod entry;
 mod fact;
@@ -9,4 +9,4 @@ mod state;
 
 pub use entry::{Entry, NewFact, Report};
 pub use fact::{Fact, FactKind, Normalised};
-pub use state::{Dispute, Kind, State, Status};
+pub use state::{Dispute, Kind, KnownFacts, State, Status};

@@ -77,6 +77,7 @@ impl Places {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::client_address::ForwardedHeader;
 
     fn number(number: u32) -> NonZeroU32 {
         NonZeroU32::new(number).unwrap()
@@ -108,7 +109,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_trusted_proxy_gets_all_places() {
-        let places = &mut Places::new(number(24), number(2), TrustedProxies::new(&["10.0.0.0/8".parse().unwrap()]));
+        let places =
+            &mut Places::new(number(24), number(2), TrustedProxies::new(&["10.0.0.0/8".parse().unwrap()], ForwardedHeader::default()));
         assert_eq!(taken(places, "10.0.0.1", 24).await.len(), 24);
     }
 }

@@ -41,6 +41,7 @@ problem_codes! {
     Internal, 500, "internal_error", "Internal error", "Something went wrong on our side.";
     Overloaded, 503, "overloaded", "Overloaded", "The service is busy. Please try again in a moment.";
     DatabaseUnavailable, 503, "database_unavailable", "Database unavailable", "The service cannot reach its database. Please try again in a moment.";
+    NotReady, 503, "not_ready", "Not ready", "This instance should get no requests now.";
     // keys and tokens
     StoreKeyInvalid, 401, "store_key_invalid", "Store key invalid", "The store key is missing, malformed, unknown or revoked.";
     CustomerTokenInvalid, 401, "customer_token_invalid", "Customer token invalid", "Please sign in again.";

@@ -1,9 +1,11 @@
-//! Rate limits. [`shared`] limits are counted in Postgres and hold for any number of instances. [`local`] limits of requests and of
-//! [`failures`] are counted in the memory of each instance.
+//! Limits. [`shared`] limits are counted in Postgres and hold for any number of instances. [`local`] limits of requests, of [`failures`],
+//! over a longer [`window`], and of what is under way at the same time ([`concurrent`]) are counted in the memory of each instance.
 
+pub mod concurrent;
 pub mod failures;
 pub mod local;
 pub mod shared;
+pub mod window;
 
 use std::time::Duration;
 
@@ -13,10 +15,12 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::kernel::problem::{Problem, ProblemCode};
 
+pub use concurrent::ConcurrencyLimiter;
 pub use failures::FailureLimiter;
 pub use local::LocalRateLimiter;
 pub(crate) use shared::count_hit;
 pub use shared::{clear, hit, refund, refused_until, sweep};
+pub use window::LocalWindow;
 
 /// At most `limit` hits in any `window`.
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,11 @@ use std::time::Duration;
 
 use serde_json::json;
 
+/// The largest timeout in seconds.
+const MAX: i16 = 30;
+/// How long an attempt takes at most.
+pub const LONGEST_ATTEMPT: Duration = Duration::from_secs(MAX.unsigned_abs() as u64);
+
 /// From the DNS lookup to the end of the response: 1 to 30 whole seconds, 15 by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
 #[serde(try_from = "i16")]
@@ -26,12 +31,12 @@ impl Default for AttemptTimeout {
     }
 }
 
-crate::field_type!(AttemptTimeout => Self, json!({ "type": "integer", "minimum": 1, "maximum": 30 }), initially Self::default());
+crate::field_type!(AttemptTimeout => Self, json!({ "type": "integer", "minimum": 1, "maximum": MAX }), initially Self::default());
 
 impl TryFrom<i16> for AttemptTimeout {
     type Error = InvalidAttemptTimeout;
 
     fn try_from(seconds: i16) -> Result<Self, InvalidAttemptTimeout> {
-        if (1..=30).contains(&seconds) { Ok(Self(seconds)) } else { Err(InvalidAttemptTimeout) }
+        if (1..=MAX).contains(&seconds) { Ok(Self(seconds)) } else { Err(InvalidAttemptTimeout) }
     }
 }

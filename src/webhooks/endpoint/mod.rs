@@ -18,7 +18,7 @@ use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::SubscriptionId;
 use crate::webhooks::targets::EndpointUrl;
 
-pub use attempt_timeout::AttemptTimeout;
+pub use attempt_timeout::{AttemptTimeout, LONGEST_ATTEMPT};
 pub use cache::{EndpointCache, Endpoints};
 pub use extra_headers::ExtraHeaders;
 pub use headers::{AttemptHeaders, Headers, as_json};

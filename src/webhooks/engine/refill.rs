@@ -4,7 +4,7 @@
 //! when the ended ones are recorded saves a statement, its round trip and its lock on the endpoint.
 //!
 //! An endpoint is refilled only while all lanes are closed and more deliveries wait for it in the lane of first attempts alone.
-//! Nothing else waits for its permits then.
+//! Nothing else waits for its permits then. Nor is it refilled beyond its share of the permits, or when its company has more than its own.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -23,6 +23,8 @@ pub struct Refill {
     pub subscriptions: Vec<Uuid>,
     /// No delivery waits that is due before this time. The search in the index begins there.
     pub due_from: Vec<DateTime<Utc>>,
+    /// Maximum number of deliveries in flight to one endpoint.
+    pub in_flight: i32,
 }
 
 /// Up to where the deliveries that wait for each endpoint have been claimed. Until the next vacuum, a search without this cursor
@@ -38,14 +40,15 @@ impl Cursors {
         Self { claimed_until: HashMap::new(), expires_at: now + CURSOR_LIFETIME }
     }
 
-    pub fn refill(&mut self, endpoints: impl IntoIterator<Item = SubscriptionId>, now: Instant) -> Refill {
+    /// The refill of `endpoints`, each up to `in_flight` deliveries.
+    pub fn refill(&mut self, endpoints: impl IntoIterator<Item = SubscriptionId>, in_flight: i32, now: Instant) -> Refill {
         if now >= self.expires_at {
             self.claimed_until.clear();
             self.expires_at = now + CURSOR_LIFETIME;
         }
         let due_from = |endpoint| self.claimed_until.get(&endpoint).copied().unwrap_or(DateTime::UNIX_EPOCH);
         let (subscriptions, due_from) = endpoints.into_iter().map(|endpoint| (endpoint.uuid(), due_from(endpoint))).unzip();
-        Refill { subscriptions, due_from }
+        Refill { subscriptions, due_from, in_flight }
     }
 
     /// Notes that a delivery that was due at this time was claimed.
@@ -69,7 +72,7 @@ mod tests {
         for seconds in [2, 3, 1] {
             cursors.advance(one, noon + TimeDelta::seconds(seconds));
         }
-        assert_eq!(cursors.refill([one, other], now).due_from, [noon + TimeDelta::seconds(3), DateTime::UNIX_EPOCH]);
-        assert_eq!(cursors.refill([one, other], now + CURSOR_LIFETIME).due_from, [DateTime::UNIX_EPOCH; 2]);
+        assert_eq!(cursors.refill([one, other], 50, now).due_from, [noon + TimeDelta::seconds(3), DateTime::UNIX_EPOCH]);
+        assert_eq!(cursors.refill([one, other], 50, now + CURSOR_LIFETIME).due_from, [DateTime::UNIX_EPOCH; 2]);
     }
 }

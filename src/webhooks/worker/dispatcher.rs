@@ -12,12 +12,12 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::SubscriptionId;
+use crate::kernel::ids::{CompanyId, SubscriptionId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_state::Lane;
-use crate::webhooks::engine::fan_out;
-use crate::webhooks::permits::Permits;
+use crate::webhooks::permits::{Permits, Shares};
+use crate::webhooks::progress::Mark;
 use crate::webhooks::worker::lanes::{self, LaneState};
 use crate::webhooks::worker::launcher::Launcher;
 use crate::webhooks::worker::{BATCH, RETRY_DELAY};
@@ -114,8 +114,8 @@ pub struct Dispatcher {
     wake: Arc<Wake>,
     permits: Arc<Permits>,
     launcher: Arc<Launcher>,
-    /// The number of events for the next fan-out.
-    events: u16,
+    /// The company behind which the next fan-out begins.
+    after: Option<CompanyId>,
     lanes: [LaneState; Lane::ALL.len()],
     /// The lane that is claimed from first.
     turn: usize,
@@ -126,17 +126,19 @@ pub struct Dispatcher {
     recheck_at: Option<Instant>,
     /// No fan-out happens before this instant, so that events gather in the outbox.
     batching_until: Option<Instant>,
+    progress: Mark,
 }
 
 impl Dispatcher {
     pub fn new(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, launcher: Arc<Launcher>) -> Self {
         Self {
             permits: Arc::clone(&webhooks.delivering.permits),
+            progress: webhooks.progress.begin(),
             webhooks,
             lifecycle,
             wake,
             launcher,
-            events: fan_out::FIRST_BATCH,
+            after: None,
             lanes: Lane::ALL.map(|_| LaneState::new()),
             turn: 0,
             next_poll: Instant::now(),
@@ -198,6 +200,7 @@ impl Dispatcher {
             }
         }
         *lock(&self.wake.refillable) = lanes::refillable(&self.lanes);
+        self.progress.round();
         Ok(busy)
     }
 
@@ -216,31 +219,37 @@ impl Dispatcher {
     }
 
     async fn fan_out(&mut self) -> Result<bool, sqlx::Error> {
+        let shares = self.shares();
         let permits = self.permits.take(Lane::Fresh, BATCH);
-        let (fanned_out, claimed) = self.webhooks.fan_out_batch(self.events, permits.len()).await?;
+        let (fanned_out, claimed) = self.webhooks.fan_out_batch(self.after, permits.len(), &shares).await?;
         if fanned_out.queued {
             self.fresh().open();
             lock(&self.wake.refillable).clear();
         }
-        let more = fanned_out.events == i64::from(self.events);
+        let more = fanned_out.more;
         if more {
             self.wake.published.store(true, Ordering::Release);
         }
         self.batching_until = batching_delay(fanned_out.events).filter(|_| !more).map(|time| Instant::now() + time);
-        self.events = fanned_out.next_batch();
+        self.after = fanned_out.last;
         self.launcher.send_all(claimed, permits);
         Ok(more)
     }
 
     async fn claim(&mut self, lane: usize) -> Result<bool, sqlx::Error> {
+        let shares = self.shares();
         let permits = self.permits.take(Lane::ALL[lane], BATCH);
         if permits.is_empty() {
             return Ok(false);
         }
-        let (summary, claimed) = self.webhooks.claim_from(Lane::ALL[lane], permits.len(), self.lanes[lane].after).await?;
+        let (summary, claimed) = self.webhooks.claim_from(Lane::ALL[lane], permits.len(), self.lanes[lane].after, &shares).await?;
         let busy = self.lanes[lane].learn(summary, claimed.len(), self.webhooks.clock.now());
         self.launcher.send_all(claimed, permits);
         Ok(busy)
+    }
+
+    fn shares(&self) -> Shares {
+        self.permits.shares(self.webhooks.settings.endpoint_concurrency())
     }
 
     fn fresh(&mut self) -> &mut LaneState {

@@ -2,7 +2,8 @@
 //!
 //! A lane is *open* while deliveries may be waiting in it that can be claimed now. Four things open a lane: a fan-out that queues
 //! deliveries; a webhook that is resumed; the end of a delivery to an endpoint at its in-flight limit, or of one that others wait behind; and the instant at
-//! which a held-back endpoint can go on. A claim that finds nothing left closes the lane. Every poll interval opens all lanes,
+//! which a held-back endpoint can go on. A lane from which more would be claimed if more permits were free opens with the end of any
+//! delivery. A claim that finds nothing left closes the lane. Every poll interval opens all lanes,
 //! because retries become due without a signal, and deliveries that end in other instances send none either.
 
 use std::collections::HashSet;
@@ -23,13 +24,15 @@ pub struct LaneState {
     pub after: SubscriptionId,
     /// The endpoints for which more deliveries may be waiting until one in flight has ended.
     crowded: HashSet<SubscriptionId>,
+    /// More can be claimed when the deliveries in flight are fewer, whichever end.
+    short: bool,
     /// When an endpoint that was held back can go on.
     resumes_at: Option<DateTime<Utc>>,
 }
 
 impl LaneState {
     pub fn new() -> Self {
-        Self { open: true, after: beginning(), crowded: HashSet::new(), resumes_at: None }
+        Self { open: true, after: beginning(), crowded: HashSet::new(), short: false, resumes_at: None }
     }
 
     /// Opens the lane: deliveries have entered it, or may have.
@@ -37,11 +40,11 @@ impl LaneState {
         self.open = true;
     }
 
-    /// Opens the lane if deliveries to a crowded endpoint have ended.
+    /// Opens the lane if deliveries to a crowded endpoint have ended, or any if permits were short.
     pub fn note_ended(&mut self, endpoints: &HashSet<SubscriptionId>) {
         let before = self.crowded.len();
         self.crowded.retain(|endpoint| !endpoints.contains(endpoint));
-        self.open |= self.crowded.len() < before;
+        self.open |= self.crowded.len() < before || (self.short && !endpoints.is_empty());
     }
 
     pub fn is_open(&mut self, now: DateTime<Utc>) -> bool {
@@ -57,6 +60,7 @@ impl LaneState {
         self.open = goes_on;
         self.after = summary.last.unwrap_or_else(beginning);
         self.crowded.extend(summary.crowded);
+        self.short = summary.short;
         self.resumes_at = self.resumes_at.into_iter().chain(summary.resumes_at).chain(look_on).min();
         goes_on
     }
@@ -83,7 +87,7 @@ mod tests {
     use super::*;
 
     fn summary() -> ClaimSummary {
-        ClaimSummary { last: None, more: false, crowded: Vec::new(), unseen: false, missed: false, resumes_at: None }
+        ClaimSummary { last: None, more: false, crowded: Vec::new(), unseen: false, missed: false, short: false, resumes_at: None }
     }
 
     fn noon() -> DateTime<Utc> {
@@ -108,6 +112,16 @@ mod tests {
         lane.note_ended(&HashSet::from([other]));
         assert!(!lane.is_open(noon()));
         lane.note_ended(&HashSet::from([other, crowded]));
+        assert!(lane.is_open(noon()));
+    }
+
+    #[test]
+    fn the_end_of_any_delivery_opens_it_while_permits_are_short() {
+        let mut lane = LaneState::new();
+        lane.learn(ClaimSummary { short: true, ..summary() }, 20, noon());
+        lane.note_ended(&HashSet::new());
+        assert!(!lane.is_open(noon()));
+        lane.note_ended(&HashSet::from([SubscriptionId::new(noon())]));
         assert!(lane.is_open(noon()));
     }
 

@@ -31,7 +31,7 @@ impl Launcher {
     }
 
     fn send(&self, claimed: Claimed, permit: Permit) {
-        let (webhooks, ended, flight) = (self.webhooks.clone(), self.ended.clone(), self.in_flight.begin(permit));
+        let (webhooks, ended, flight) = (self.webhooks.clone(), self.ended.clone(), self.in_flight.begin(permit, claimed.company));
         self.lifecycle.spawn(async move {
             let attempt = webhooks.send(claimed).await;
             // The channel is closed when the recorder has given up on the database; the lease then expires.

@@ -66,7 +66,7 @@ impl Webhooks {
             }
             made += self.send_and_record(claimed).await?;
         }
-        while self.fan_out().await? > 0 {}
+        self.fan_out().await?;
         self.reclaim().await?;
         while self.close_cancelled().await? {}
         while self.continue_replays().await? {}

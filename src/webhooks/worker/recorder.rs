@@ -102,8 +102,11 @@ impl Recorder {
                 if !refills || self.lifecycle.stopping().is_cancelled() {
                     return Refill::default();
                 }
-                let endpoints = self.wake.refillable(attempts.iter().map(|attempt| attempt.subscription));
-                self.cursors.refill(endpoints, Instant::now())
+                let permits = &self.webhooks.delivering.permits;
+                let within_their_shares = attempts.iter().filter(|attempt| permits.may_keep(attempt.company));
+                let endpoints = self.wake.refillable(within_their_shares.map(|attempt| attempt.subscription));
+                let in_flight = permits.shares(self.webhooks.settings.endpoint_concurrency()).endpoint;
+                self.cursors.refill(endpoints, in_flight, Instant::now())
             };
             let error = match self.webhooks.record_batch(attempts, refill).await {
                 Ok(recorded) => return recorded,

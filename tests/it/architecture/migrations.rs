@@ -37,6 +37,47 @@ fn migrations_are_append_only() {
     assert_eq!(faults(&list, &migrations()), Vec::<String>::new());
 }
 
+/// The oldest migration that has to let the instances of the version before go on working while it runs.
+const FIRST_ONLINE: &str = "20261126";
+
+/// The statements of a migration that lock an existing table for as long as they read or rewrite it.
+fn blocking(name: &str, text: &str) -> Vec<String> {
+    let text = text.lines().filter(|line| !line.trim_start().starts_with("--")).collect::<Vec<_>>().join("\n").to_lowercase();
+    let creates = |table: &str| text.contains(&format!("create table {table} "));
+    let statements = text.split(';').map(|statement| statement.split_whitespace().collect::<Vec<_>>());
+    let blocking = statements.filter(|words| match words[..] {
+        ["create", "index", _, "on", table, ..] | ["create", "unique", "index", _, "on", table, ..] => table != "only" && !creates(table),
+        ["alter", "table", table, ..] => !creates(table) && words.windows(2).any(|pair| matches!(pair, ["set", "not"] | ["type", _])),
+        _ => false,
+    });
+    blocking.map(|words| format!("{name}: `{}`", words.join(" "))).collect()
+}
+
+#[test]
+fn migrations_do_not_stop_the_instances_that_are_running() {
+    let migrations = migrations();
+    let online = migrations.iter().filter(|(name, _)| name.as_str() >= FIRST_ONLINE);
+    let blocking: Vec<_> = online.flat_map(|(name, text)| blocking(name, text)).collect();
+    assert!(
+        blocking.is_empty(),
+        "{blocking:#?}: create an index with `concurrently`, alone in a migration that begins with `-- no-transaction` (on a partitioned \
+         table `on only`, then on each partition, and attach); \
+         change columns in the steps of docs/operating.md, \"Upgrades\""
+    );
+}
+
+#[test]
+fn planted_statements_that_block_are_seen() {
+    let seen = |text: &str| blocking("1_cakes.sql", text).len();
+    assert_eq!(seen("create index cakes_of on cakes (owner);"), 1);
+    assert_eq!(seen("alter table cakes alter column name type text;"), 1);
+    assert_eq!(seen("alter table cakes alter column name set not null;"), 1);
+    assert_eq!(seen("-- no-transaction\ncreate index concurrently cakes_of on cakes (owner);"), 0);
+    assert_eq!(seen("create index cakes_of on only cakes (owner);"), 0);
+    assert_eq!(seen("create table cakes (owner uuid);\ncreate index cakes_of on cakes (owner);"), 0);
+    assert_eq!(seen("alter table cakes add column name text;"), 0);
+}
+
 #[test]
 fn a_planted_change_of_a_migration_is_seen() {
     let migrations = |files: &[(&str, &str)]| files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();

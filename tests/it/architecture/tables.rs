@@ -8,6 +8,7 @@ use crate::architecture::sources::{Source, migrations, sources, without_comments
 /// kind, unless this list names another.
 const OWNERS: &[(&str, &str)] = &[
     ("rate_limits", "kernel/rate_limit"),
+    ("schema_compatibility", "kernel/migrations"),
     ("changes", "audit_trail"),
     ("change_log", "audit_trail"),
     ("companies", "companies"),

@@ -2,4 +2,10 @@
 
 mod blackholed_connections;
 mod crowds;
+mod failover;
+mod load;
+mod refused_connections;
+mod rolling_restart;
+mod rolling_upgrade;
 mod silent_nameserver;
+mod stopped_database;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use portico::callers::Scope;
+use portico::dev::temporary::TemporaryDirectory;
 use portico::kernel::clock::Clock;
 use portico::kernel::ids::CustomerId;
 use reqwest::Method;
@@ -113,6 +114,28 @@ async fn the_start_warns_of_unverified_ids() {
     assert!(!silent.log().contains(warning), "{}", silent.log());
     let warned = Service::start(&[database, ("providers.idp_c.verification", "none")]).await;
     assert!(warned.log().contains("WARN") && warned.log().contains(warning), "{}", warned.log());
+}
+
+#[tokio::test]
+async fn the_addresses_that_kubernetes_sets_are_no_settings_and_a_misspelt_setting_is_refused() {
+    let directory = TemporaryDirectory::make("portico-kubernetes").unwrap();
+    let run = async |variables: &[(&str, &str)]| {
+        let output = portico(&["docs", directory.path().to_str().unwrap()], &[]).envs(variables.iter().copied()).output().await.unwrap();
+        (output.status.success(), String::from_utf8(output.stderr).unwrap())
+    };
+    let of_the_service = [
+        ("PORTICO_SERVICE_HOST", "10.96.0.17"),
+        ("PORTICO_SERVICE_PORT", "8080"),
+        ("PORTICO_PORT", "tcp://10.96.0.17:8080"),
+        ("PORTICO_PORT_8080_TCP", "tcp://10.96.0.17:8080"),
+        ("PORTICO_PORT_8080_TCP_ADDR", "10.96.0.17"),
+    ];
+    let (done, complaint) = run(&of_the_service).await;
+    assert!(done, "{complaint}");
+    for (misspelt, words) in [("PORTICO_HTTP_LISTEN", "is PORTICO_HTTP__LISTEN meant?"), ("PORTICO_HTTP__LISTN", "listn")] {
+        let (done, refusal) = run(&[(misspelt, "127.0.0.1:1")]).await;
+        assert!(!done && refusal.contains(words), "{refusal}");
+    }
 }
 
 #[tokio::test]

@@ -27,6 +27,6 @@ async fn requests_are_answered_503_until_the_database_is_back() {
 
     database.come_back().await;
     until("requests are answered again", async || me().await.status == 200).await;
-    world.request(Method::GET, "/readyz").send().await.ok(200);
+    until("it is ready again", async || world.request(Method::GET, "/readyz").send().await.status == 200).await;
     database.end(world).await;
 }

@@ -6,7 +6,8 @@ use reqwest::Method;
 use serde_json::Value;
 use sqlx::{Connection, Executor, PgConnection};
 
-use crate::support::program::portico;
+use crate::support::program::{Service, portico};
+use crate::support::waiting::until;
 use crate::support::{World, database};
 
 /// What is left of the first migration of the former schema.
@@ -52,6 +53,51 @@ async fn a_configured_database_of_before_is_refused_and_not_changed() {
     assert_eq!(buckets(&url).await, ["of before"]);
 }
 
+/// What a newer version leaves behind: a migration, and the oldest one that a version must know to work with it.
+async fn migrate_further(world: &World, at_least: i64) {
+    for sql in [
+        "insert into _sqlx_migrations (version, description, success, checksum, execution_time)
+         values (20991231235959, 'of a newer version', true, '', 0) on conflict do nothing",
+        "create table if not exists of_a_newer_version ()",
+    ] {
+        world.pool.execute(sql).await.unwrap();
+    }
+    sqlx::query("update schema_compatibility set at_least = $1").bind(at_least).execute(&world.pool).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_older_version_works_with_a_newer_schema_that_lacks_nothing() {
+    let world = World::new().await;
+    migrate_further(&world, 20261126000000).await;
+    let settings = [("database.url", world.database.as_str())];
+    let migrated = portico(&["migrate"], &settings).output().await.unwrap();
+    let words = String::from_utf8(migrated.stderr).unwrap();
+    assert!(migrated.status.success() && words.contains("migrated by a newer version of Portico"), "{words}");
+    let service = Service::start_with(&["--migrate"], &settings).await;
+    assert!(service.log().contains("this version works with it"), "{}", service.log());
+    let ready = reqwest::get(format!("http://{}/readyz", service.address)).await.unwrap();
+    assert_eq!(ready.status(), 200);
+    world.request(Method::GET, "/readyz").send().await.ok(200);
+}
+
+#[tokio::test]
+async fn a_version_that_needs_what_was_taken_away_refuses_and_changes_nothing() {
+    let world = World::new().await;
+    let instance = world.another_instance();
+    instance.request(Method::GET, "/readyz").send().await.ok(200);
+    migrate_further(&world, 20991231235959).await;
+    let settings = [("database.url", world.database.as_str())];
+    for arguments in [&["migrate"][..], &["serve"], &["serve", "--migrate"], &["company", "create", "My Shop"]] {
+        let refused = portico(arguments, &settings).output().await.unwrap();
+        let words = String::from_utf8(refused.stderr).unwrap();
+        assert!(!refused.status.success() && words.contains("run a version that knows migration 20991231235959"), "{arguments:?}: {words}");
+    }
+    until("the next check finds it", async || instance.request(Method::GET, "/readyz").send().await.status == 503).await;
+    let unready = instance.request(Method::GET, "/readyz").send().await.refused(503, "database_unavailable");
+    assert!(unready["detail"].as_str().unwrap().contains("migrated beyond what this version"), "{unready}");
+    assert_eq!(world.count("select count(*) from companies").await, 1);
+}
+
 #[tokio::test]
 async fn an_instance_on_a_database_of_before_is_not_ready() {
     let world = World::new().await;
@@ -61,6 +107,7 @@ async fn an_instance_on_a_database_of_before_is_not_ready() {
         .execute("update _sqlx_migrations set version = 20261121090000 where version = (select min(version) from _sqlx_migrations)")
         .await
         .unwrap();
+    until("the next check finds it", async || world.request(Method::GET, "/readyz").send().await.status == 503).await;
     let unready = world.request(Method::GET, "/readyz").send().await.refused(503, "database_unavailable");
     assert!(unready["detail"].as_str().unwrap().contains(REFUSAL), "{unready}");
 }

@@ -10,6 +10,7 @@ mod listen_command;
 mod logging;
 pub mod openapi;
 mod problems;
+mod readiness;
 mod setup_commands;
 mod statements;
 mod storage;

@@ -5,6 +5,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::support::World;
+use crate::support::waiting::until;
 
 #[tokio::test]
 async fn unknown_routes_and_methods_are_problems() {
@@ -115,6 +116,7 @@ async fn the_program_is_alive_and_ready() {
     assert_eq!(world.request(Method::GET, "/healthz").send().await.ok(200)["status"], "ok");
     world.request(Method::GET, "/readyz").send().await.ok(200);
     sqlx::query("delete from _sqlx_migrations").execute(&world.pool).await.unwrap();
+    until("the next check finds it", async || world.request(Method::GET, "/readyz").send().await.status == 503).await;
     world.request(Method::GET, "/readyz").send().await.refused(503, "database_unavailable");
 }
 

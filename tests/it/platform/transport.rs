@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use reqwest::Method;
+use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
@@ -118,6 +119,30 @@ async fn the_limit_of_open_files_is_raised_and_its_exhaustion_is_logged() {
     until("the service logs that no connection could be accepted", async || service.log().contains(complaint)).await;
     drop(idle);
     assert!(answers(&service).await, "it accepts connections again when files are available");
+}
+
+#[tokio::test]
+async fn clients_are_told_apart_if_their_proxy_writes_ports_too() {
+    let ask = async |world: &World, header: &'static str, client: &str| {
+        let identity = format!("{}@example.com", client.replace(|c: char| !c.is_ascii_alphanumeric(), "-").trim_matches('-'));
+        let request = world.storefront("customers/request-creation-code").json(&json!({ "identity": identity }));
+        request.header(header, client).send().await.status
+    };
+    let clients = |of: fn(u16) -> String| (1..=6).map(of).collect::<Vec<_>>();
+    let with_ports = clients(|port| format!("203.0.113.9:{port}"));
+    let forwarded = clients(|port| format!("for=\"[2001:db8::9]:{port}\";proto=https"));
+    for (setting, header, clients, another) in [
+        ("X-Forwarded-For", "x-forwarded-for", with_ports, "203.0.113.10:1"),
+        ("Forwarded", "forwarded", forwarded, "for=203.0.113.9;proto=https"),
+    ] {
+        let world = World::with(&[("http.forwarded_header", setting)]).await;
+        let mut answers = Vec::new();
+        for client in &clients {
+            answers.push(ask(&world, header, client).await);
+        }
+        assert_eq!(answers.iter().filter(|status| **status == 429).count(), 1, "five requests a minute for one address: {answers:?}");
+        assert_ne!(ask(&world, header, another).await, 429);
+    }
 }
 
 #[tokio::test]

@@ -21,6 +21,15 @@ static STORIES: AtomicU32 = AtomicU32::new(0);
 
 /// The URL of a new database with all migrations.
 pub async fn fresh() -> String {
+    copy_of("migrated").await
+}
+
+/// The URL of a new database without migrations.
+pub async fn empty() -> String {
+    copy_of("template0").await
+}
+
+async fn copy_of(template: &str) -> String {
     let postgres = POSTGRES.get_or_init(|| {
         // In a thread of its own, because the server is shared by all stories and must neither block nor belong to the runtime of
         // the first one.
@@ -28,7 +37,7 @@ pub async fn fresh() -> String {
     });
     let name = format!("story_{}", STORIES.fetch_add(1, Ordering::Relaxed));
     let mut conn = PgConnection::connect(&postgres.url("postgres")).await.unwrap();
-    conn.execute(AssertSqlSafe(format!("create database {name} template migrated"))).await.unwrap();
+    conn.execute(AssertSqlSafe(format!("create database {name} template {template}"))).await.unwrap();
     conn.close().await.unwrap();
     postgres.url(&name)
 }

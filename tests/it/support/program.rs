@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, Command};
 
@@ -15,7 +17,35 @@ use crate::support::waiting::in_time;
 
 /// `portico …` in production, with these settings.
 pub fn portico(arguments: &[&str], settings: &[(&str, &str)]) -> Command {
-    set_up(Command::new(env!("CARGO_BIN_EXE_portico")), arguments, settings)
+    set_up(Command::new(THIS), arguments, settings)
+}
+
+const THIS: &str = env!("CARGO_BIN_EXE_portico");
+
+/// One of several versions of the program.
+pub struct Program(PathBuf);
+
+impl Program {
+    /// That of the tests.
+    pub fn this() -> Self {
+        Self(THIS.into())
+    }
+
+    pub fn at(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    /// A command in production, with these settings.
+    fn command(&self, arguments: &[&str], settings: &[(&str, &str)]) -> Command {
+        set_up(Command::new(&self.0), arguments, settings)
+    }
+
+    /// The output of a command; the story ends if it fails.
+    pub async fn printed(&self, arguments: &[&str], settings: &[(&str, &str)]) -> String {
+        let output = self.command(arguments, settings).output().await.unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
 }
 
 fn set_up(mut command: Command, arguments: &[&str], settings: &[(&str, &str)]) -> Command {
@@ -32,9 +62,7 @@ fn set_up(mut command: Command, arguments: &[&str], settings: &[(&str, &str)]) -
 
 /// The output of a command; the story ends if it fails.
 pub async fn printed(arguments: &[&str], settings: &[(&str, &str)]) -> String {
-    let output = portico(arguments, settings).output().await.unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    Program::this().printed(arguments, settings).await
 }
 
 /// What a command prints, or why it failed, when `secret` is on its standard input.
@@ -57,7 +85,17 @@ pub struct Service {
 
 impl Service {
     pub async fn start(settings: &[(&str, &str)]) -> Self {
-        Self::started_by(portico(&["serve", "--no-worker"], settings)).await
+        Self::start_with(&["--no-worker"], settings).await
+    }
+
+    /// A service with these arguments of `serve`.
+    pub async fn start_with(arguments: &[&str], settings: &[(&str, &str)]) -> Self {
+        Self::start_of(&Program::this(), arguments, settings).await
+    }
+
+    /// A service of this version, with these arguments of `serve`.
+    pub async fn start_of(program: &Program, arguments: &[&str], settings: &[(&str, &str)]) -> Self {
+        Self::started_by(program.command(&[&["serve"], arguments].concat(), settings)).await
     }
 
     /// A service with these soft and hard limits of open files.
@@ -89,6 +127,13 @@ impl Service {
     /// The log of the service so far.
     pub fn log(&self) -> String {
         self.log.lock().unwrap().clone()
+    }
+
+    /// Asks the service to stop, as a container platform does, and waits until it has. Returns whether it ended well.
+    pub async fn terminate(&mut self) -> bool {
+        let process = Pid::from_raw(self.child.id().unwrap().try_into().unwrap());
+        kill(process, Signal::SIGTERM).unwrap();
+        in_time("the service has stopped", self.child.wait()).await.unwrap().success()
     }
 
     /// The processor time used by all threads of the service.

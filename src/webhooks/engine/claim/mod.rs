@@ -23,6 +23,7 @@ use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 use crate::webhooks::delivery_state::{LEASE, Lane, MAX_CLOCK_SKEW, MAX_INTERRUPTIONS};
 use crate::webhooks::endpoint::Endpoints;
 use crate::webhooks::engine::claim::queries::Limits;
+use crate::webhooks::permits::Shares;
 use crate::webhooks::{Claimed, Webhooks};
 
 /// Maximum number of endpoints that one claim examines; the next claim continues behind them.
@@ -41,6 +42,8 @@ pub struct ClaimSummary {
     pub unseen: bool,
     /// Whether another worker took some of the deliveries first, so there may be more at once.
     pub missed: bool,
+    /// Whether more could have been taken if more permits had been free, so there may be more when any delivery has ended.
+    pub short: bool,
     /// When the first of the endpoints that are held back can be claimed from again.
     pub resumes_at: Option<DateTime<Utc>>,
 }
@@ -101,28 +104,33 @@ impl Webhooks {
     pub async fn claim(&self, limit: usize) -> Result<Vec<Claimed>, sqlx::Error> {
         let mut claimed = Vec::new();
         for lane in Lane::ALL {
-            claimed.extend(self.claim_from(lane, limit - claimed.len(), beginning()).await?.1);
+            claimed.extend(self.claim_from(lane, limit - claimed.len(), beginning(), &self.unlimited()).await?.1);
         }
         Ok(claimed)
     }
 
-    /// Claims at most `limit` deliveries of one lane, visiting the endpoints from the one behind `after` on.
+    /// Claims at most `limit` deliveries of one lane, visiting the endpoints from the one behind `after` on, within `shares`.
     pub(crate) async fn claim_from(
         &self,
         lane: Lane,
         limit: usize,
         after: SubscriptionId,
+        shares: &Shares,
     ) -> Result<(ClaimSummary, Vec<Claimed>), sqlx::Error> {
         let limits = Limits {
             deliveries: i32::try_from(limit).unwrap_or(i32::MAX),
             endpoints: MAX_ENDPOINTS_PER_CLAIM,
-            in_flight: self.settings.endpoint_concurrency(),
             cool_down: self.settings.circuit.cool_down(),
         };
         let mut conn = self.delivery_pool.acquire().await?;
-        let (summary, taken) = queries::claim_due(&mut conn, lane, limits, after, self.clock.now()).await?;
+        let (summary, taken) = queries::claim_due(&mut conn, lane, limits, shares, after, self.clock.now()).await?;
         let claimed = self.complete(&mut conn, taken).await?;
         Ok((summary, claimed))
+    }
+
+    /// The shares for whoever does not run the worker: only the limit of each endpoint applies.
+    pub(crate) fn unlimited(&self) -> Shares {
+        Shares::unlimited(self.settings.endpoint_concurrency())
     }
 
     /// Adds the endpoints and the bodies that sending needs to claimed rows.

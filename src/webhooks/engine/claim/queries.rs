@@ -6,6 +6,7 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 use crate::webhooks::delivery_state::Lane;
 use crate::webhooks::engine::claim::{ClaimSummary, ClaimedRow};
+use crate::webhooks::permits::Shares;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -13,8 +14,6 @@ pub struct Limits {
     pub deliveries: i32,
     /// Maximum number of endpoints to examine.
     pub endpoints: i32,
-    /// Maximum number of deliveries in flight to one endpoint.
-    pub in_flight: i32,
     /// The longest time that a circuit stays open.
     pub cool_down: TimeDelta,
 }
@@ -26,7 +25,7 @@ pub struct Limits {
 /// on the number of endpoints with waiting deliveries, not on the number of these deliveries. It steps backwards, because the
 /// newest entry of an endpoint is usually alive, while thousands of claimed ones may lie at the beginning until the next vacuum.
 /// (`offset 0` keeps PostgreSQL from evaluating the lookup twice.) `locked` locks the endpoints and `endpoint` computes the capacity
-/// of each, so no other transaction can use it meanwhile. An instant further in the future than is possible was written before the
+/// of each, so no other transaction can use it meanwhile. Of each company no more than its share is taken, one by one of its endpoints. An instant further in the future than is possible was written before the
 /// clock was set back and is ignored; a delivery that waits for its first attempt is due whatever the clock says.
 ///
 /// The circuit does not apply to replays: they do not wait for it, and while they are in flight they do not count as the trial
@@ -36,6 +35,7 @@ pub async fn claim_due(
     conn: &mut Connection,
     lane: Lane,
     limits: Limits,
+    shares: &Shares,
     after: SubscriptionId,
     now: DateTime<Utc>,
 ) -> Result<(ClaimSummary, Vec<ClaimedRow>), sqlx::Error> {
@@ -60,7 +60,7 @@ pub async fn claim_due(
              select visited.subscription_id, found.*
              from (select subscription_id from visited order by subscription_id) as visited
              cross join lateral (
-                 select endpoints.in_flight, settings.version, settings.rate_limit, ceil(settings.rate_limit / 10.0) as burst,
+                 select settings.company_id, endpoints.in_flight, settings.version, settings.rate_limit, ceil(settings.rate_limit / 10.0) as burst,
                         case when endpoints.next_arrival_at between $7 and $7 + interval '2 seconds' then endpoints.next_arrival_at else $7 end
                         as arrival_at,
                         case when $1 <> 3 and endpoints.open_until <= $7 + $6::interval then endpoints.open_until end as open_until
@@ -69,7 +69,7 @@ pub async fn claim_due(
                  for no key update of endpoints
              ) as found
          ), endpoint as materialized (
-             select subscription_id, in_flight, version, rate_limit, arrival_at,
+             select company_id, subscription_id, in_flight, version, rate_limit, arrival_at,
                     greatest(0, case when open_until > $7 then 0
                                      when open_until <= $7 then least(1 - in_flight + replays.flying, $5::integer - in_flight, rate.allows)
                                      else least($5::integer - in_flight, rate.allows) end) as room,
@@ -83,8 +83,9 @@ pub async fn claim_due(
                  select count(*)::integer as flying from in_flight as replay
                  where open_until <= $7 and replay.subscription_id = locked.subscription_id and replay_of is not null
              ) as replays
-         ), candidates as (
-             select due.id, due.due_at, endpoint.in_flight + row_number() over (partition by endpoint.subscription_id order by due.due_at) as turn
+         ), ready as (
+             select company_id, due.id, due.due_at,
+                    endpoint.in_flight + row_number() over (partition by endpoint.subscription_id order by due.due_at) as turn
              from endpoint
              cross join lateral (
                  select id, due_at from waiting
@@ -92,6 +93,11 @@ pub async fn claim_due(
                  and due_at <= case when $1 = 0 then 'infinity' else $7 end
                  order by due_at limit least(endpoint.room, $4 + 1)
              ) as due
+         ), candidates as (
+             select id, due_at, turn
+             from (select ready.*, row_number() over (partition by company_id order by turn, due_at) as turn_of_company from ready) as ranked
+             left join unnest($8::uuid[], $9::integer[]) as holder (company_id, room) using (company_id)
+             where turn_of_company <= coalesce(holder.room, $10)
          ), chosen as (
              select id from candidates order by turn, due_at limit $4
          ), taken as (
@@ -113,6 +119,7 @@ pub async fn claim_due(
              where endpoints.subscription_id = of_each.subscription_id
          )
          select summary.last as "last?: SubscriptionId", summary.more as "more!", summary.unseen as "unseen!", summary.missed as "missed!",
+                summary.cut as "cut!",
                 summary.resumes_at as "resumes_at?",
                 case when row_number() over () = 1 then summary.crowded end as "crowded?: Vec<SubscriptionId>",
                 flown.id as "delivery?: DeliveryId", flown.company_id as "company?: CompanyId",
@@ -125,6 +132,7 @@ pub async fn claim_due(
              select (select subscription_id from visited order by place desc limit 1) as last,
                     (select count(*) from visited) >= $3 as unseen,
                     (select count(*) from candidates) > (select count(*) from chosen) as more,
+                    (select count(*) from ready) > (select count(*) from candidates) as cut,
                     array(
                         select subscription_id from endpoint left join of_each using (subscription_id)
                         where coalesce(of_each.deliveries, 0) >= endpoint.room
@@ -140,16 +148,20 @@ pub async fn claim_due(
         after.uuid(),
         limits.endpoints,
         limits.deliveries,
-        limits.in_flight,
+        shares.endpoint,
         limits.cool_down as TimeDelta,
         now,
+        &shares.holders,
+        &shares.rooms,
+        shares.company,
     )
     .fetch_all(conn)
     .await?;
     let crowded = rows.iter_mut().find_map(|row| row.crowded.take()).unwrap_or_default();
     let first = &rows[0];
     let (last, more, unseen, missed, resumes_at) = (first.last, first.more, first.unseen, first.missed, first.resumes_at);
-    let summary = ClaimSummary { last, more, crowded, unseen, missed, resumes_at };
+    let short = first.cut || (shares.scarce && !crowded.is_empty());
+    let summary = ClaimSummary { last, more, crowded, unseen, missed, short, resumes_at };
     let taken = rows.into_iter().filter_map(|row| {
         Some(ClaimedRow {
             delivery: row.delivery?,

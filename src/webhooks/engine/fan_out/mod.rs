@@ -1,64 +1,75 @@
 //! Fan-out: turns an event in the outbox into one delivery for each matching subscription.
+//!
+//! A statement makes a bounded number of deliveries, however many webhooks an event is for. An event for more than that is fanned out
+//! in slices, in the order of the subscriptions' ids; its entry in the outbox says how far it has come. The companies with events in the
+//! outbox have equal shares of a statement, so that a company with many webhooks or events does not delay the others.
 
 mod queries;
 
+use crate::kernel::ids::CompanyId;
+use crate::webhooks::engine::fan_out::queries::Limits;
+use crate::webhooks::permits::Shares;
 use crate::webhooks::{Claimed, Webhooks};
 
-/// Maximum number of events that one statement takes out of the outbox; `FIRST_BATCH` applies while the number of deliveries per
-/// event is unknown.
-const BATCH: u16 = 200;
-pub const FIRST_BATCH: u16 = 20;
-/// Target number of deliveries per statement: large enough to be cheap, small enough not to hold up other statements.
-const DELIVERIES_PER_BATCH: i64 = 2_000;
+/// Maximum number of deliveries that one statement creates: about 12 ms of work, for which another company's event may have to wait.
+const DELIVERIES_PER_BATCH: i32 = 500;
+/// Maximum number of companies among which they are shared out; the next statement continues behind them.
+const COMPANIES_PER_BATCH: i32 = 20;
+/// Maximum number of events of one company that one statement takes,
+const EVENTS_PER_COMPANY: i32 = 200;
+/// and of comparisons between these events and its webhooks, unless it has more webhooks.
+const COMPARISONS_PER_COMPANY: i32 = 4_000;
 
 #[derive(Clone, Copy, Debug)]
 pub struct FannedOut {
-    /// Events taken from the outbox.
+    /// Events that left the outbox.
     pub events: i64,
-    /// Deliveries created from them.
-    pub deliveries: i64,
-    /// Whether any of these deliveries wait to be claimed.
+    /// Whether deliveries of these events, or of another of which a slice was fanned out, wait to be claimed.
     pub queued: bool,
-}
-
-impl FannedOut {
-    /// The number of events to take next, assuming the same number of deliveries per event.
-    pub fn next_batch(self) -> u16 {
-        let of_each = self.deliveries / self.events.max(1);
-        u16::try_from(DELIVERIES_PER_BATCH / of_each.max(1)).unwrap_or(BATCH).clamp(1, BATCH)
-    }
+    /// Whether there may be more events in the outbox.
+    pub more: bool,
+    /// The company behind which the next statement begins.
+    pub last: Option<CompanyId>,
 }
 
 impl Webhooks {
-    /// Fans out one batch of events into waiting deliveries and returns the number of events. A disabled subscription gets none of
-    /// them, neither now nor later.
+    /// Fans out all events into waiting deliveries and returns the number of events. A disabled subscription gets none of them, neither
+    /// now nor later.
     pub async fn fan_out(&self) -> Result<u64, sqlx::Error> {
-        Ok(self.fan_out_batch(BATCH, 0).await?.0.events.unsigned_abs())
+        let (mut events, mut after, shares) = (0, None, self.unlimited());
+        loop {
+            let (fanned_out, _) = self.fan_out_batch(after, 0, &shares).await?;
+            events += fanned_out.events.unsigned_abs();
+            after = fanned_out.last;
+            if !fanned_out.more {
+                return Ok(events);
+            }
+        }
     }
 
-    /// Fans out one batch of events and returns up to `limit` of their deliveries, already claimed and in flight.
+    /// Fans out one batch and returns up to `limit` of its deliveries, already claimed and in flight.
     pub async fn fan_out_and_claim(&self, limit: usize) -> Result<Vec<Claimed>, sqlx::Error> {
-        Ok(self.fan_out_batch(BATCH, limit).await?.1)
+        Ok(self.fan_out_batch(None, limit, &self.unlimited()).await?.1)
     }
 
-    /// Fans out up to `events` events and claims up to `limit` of their deliveries.
-    pub(crate) async fn fan_out_batch(&self, events: u16, limit: usize) -> Result<(FannedOut, Vec<Claimed>), sqlx::Error> {
-        let (limit, in_flight) = (i32::try_from(limit).unwrap_or(i32::MAX), self.settings.endpoint_concurrency());
+    /// Fans out one batch, beginning with the company behind `after`, and claims up to `limit` of its deliveries, within
+    /// `shares`.
+    pub(crate) async fn fan_out_batch(
+        &self,
+        after: Option<CompanyId>,
+        limit: usize,
+        shares: &Shares,
+    ) -> Result<(FannedOut, Vec<Claimed>), sqlx::Error> {
+        let limits = Limits {
+            deliveries: DELIVERIES_PER_BATCH,
+            companies: COMPANIES_PER_BATCH,
+            events: EVENTS_PER_COMPANY,
+            comparisons: COMPARISONS_PER_COMPANY,
+            flights: i32::try_from(limit).unwrap_or(i32::MAX),
+        };
         let mut conn = self.delivery_pool.acquire().await?;
-        let (fanned_out, taken) = queries::fan_out(&mut conn, events, limit, in_flight, self.clock.now()).await?;
+        let (fanned_out, taken) = queries::fan_out(&mut conn, after, limits, shares, self.clock.now()).await?;
         let claimed = self.complete(&mut conn, taken).await?;
         Ok((fanned_out, claimed))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_more_want_an_event_the_fewer_are_fanned_out_at_once() {
-        for (events, deliveries, next) in [(0, 0, 200), (200, 0, 200), (200, 2_000, 200), (10, 1_000, 20), (1, 100_000, 1)] {
-            assert_eq!(FannedOut { events, deliveries, queued: false }.next_batch(), next);
-        }
     }
 }

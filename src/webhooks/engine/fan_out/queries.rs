@@ -1,102 +1,207 @@
 //! Moves events from the outbox into the queue, or their deliveries directly into flight.
 
 use chrono::{DateTime, Utc};
+use uuid::Uuid;
 
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 use crate::webhooks::engine::claim::ClaimedRow;
 use crate::webhooks::engine::fan_out::FannedOut;
+use crate::webhooks::permits::Shares;
 
 /// The key of the advisory lock that fan-out holds.
 const FAN_OUT_LOCK: i64 = 0x0070_6f72_7469_636e;
 
-/// Turns up to `events` events of the outbox into deliveries, oldest first. Only one instance fans out at a time, so a later event
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Maximum number of deliveries to make.
+    pub deliveries: i32,
+    /// Maximum number of companies whose events to take.
+    pub companies: i32,
+    /// Maximum number of events to take of each company,
+    pub events: i32,
+    /// and of comparisons between these events and its webhooks. One event is always taken.
+    pub comparisons: i32,
+    /// Maximum number of deliveries to take into flight.
+    pub flights: i32,
+}
+
+/// Turns events of the outbox into deliveries, those of each company oldest first. Only one instance fans out at a time, so a later event
 /// about a record is never fanned out before an earlier one. If another instance holds the advisory lock, nothing is done.
 ///
-/// Up to `limit` of the deliveries are taken into flight at once. This requires that the endpoint has capacity, no delivery waits
-/// for it, its circuit is closed, it is not paused, and its subscription has neither ordering nor a rate limit. All other deliveries wait
-/// to be claimed. An event with an owner is for the webhooks of that owner and those without any, one without an owner for the latter
-/// alone. Ordered deliveries wait behind their predecessor, if there is one; their endpoints are locked before any delivery is
+/// `turn` steps from company to company through the index, beginning behind `after` and at most once around, and `slice` makes as many
+/// deliveries for each as its share is. A slice that is full may end within an event: its entry stays in the outbox and notes the
+/// webhook up to which it has come. The number of events to look at follows from the number of the company's webhooks, because each is
+/// compared with each. `slice` reads without locks what `wanted` then reads again with them.
+///
+/// Up to `limits.flights` of the deliveries are candidates to be taken into flight at once. This requires that its company has a share left, the endpoint
+/// has capacity, no delivery waits for it, its circuit is closed, it is not paused, and its subscription has neither ordering nor a rate limit. All
+/// others wait to be claimed. An event with an owner is for the webhooks of that owner and those without any, one without an owner for the
+/// latter alone. Ordered deliveries wait behind their predecessor, if there is one; their endpoints are locked before any delivery is
 /// queued. The first delivery of each event that is taken into flight carries the event's bytes.
+///
+/// Nothing in it is joined row by row with what grows with the batch: the plan is made once, for a few rows.
 pub async fn fan_out(
     conn: &mut Connection,
-    events: u16,
-    limit: i32,
-    in_flight: i32,
+    after: Option<CompanyId>,
+    limits: Limits,
+    shares: &Shares,
     now: DateTime<Utc>,
 ) -> Result<(FannedOut, Vec<ClaimedRow>), sqlx::Error> {
     // The statement generates the ids as the program does: a time prefix, then random bits.
     let time = &DeliveryId::new(now).uuid().to_string()[..15];
     let rows = sqlx::query!(
-        r#"with alone as materialized (
+        r#"with recursive alone as materialized (
              select pg_try_advisory_xact_lock($3) as alone
+         ), turn as (
+             select first.company_id, first.company_id as seed, 1 as place
+             from (select coalesce(
+                 (select company_id from outbox where (select alone from alone) and company_id > $1 order by company_id limit 1),
+                 (select company_id from outbox where (select alone from alone) order by company_id limit 1)
+             ) as company_id offset 0) as first
+             where first.company_id is not null
+             union all
+             select next.company_id, turn.seed, turn.place + 1
+             from turn
+             cross join lateral (select coalesce(
+                 (select company_id from outbox where company_id > turn.company_id order by company_id limit 1),
+                 (select company_id from outbox order by company_id limit 1)
+             ) as company_id offset 0) as next
+             where turn.place < $8 and next.company_id <> turn.seed
+         ), company as materialized (
+             select company_id, share, $9 / greatest($9 / $10, webhooks)::integer as events
+             from turn
+             cross join (select $7 / greatest(1, count(*))::integer as share from turn) as of_each
+             cross join lateral (
+                 select count(*) as webhooks from (
+                     select from subscription_wishes as wish where wish.company_id = turn.company_id and audience = '' limit $9
+                 ) as first
+             ) as size
+         ), event as materialized (
+             select head.*, share, count(*) over (partition by company.company_id) = events as cut
+             from company
+             cross join lateral (
+                 select position, event_id, company_id, name, subject_id, sequence, owner, reached from outbox
+                 where outbox.company_id = company.company_id order by position limit events
+                 -- what another instance has taken since this statement began is passed over, or is seen as it left it
+                 for update
+             ) as head
+         ), slice as materialized (
+             select wanted.*, row_number() over (partition by wanted.company_id order by position desc, subscription_id desc) as from_end,
+                    count(*) over (partition by wanted.company_id) = company.share as is_full
+             from company
+             cross join lateral (
+                 select event.*, wish.*
+                 from event
+                 cross join lateral unnest(array['', event.owner]) as addressed (audience)
+                 cross join lateral (
+                     select subscription_id from subscription_wishes as wish
+                     where wish.company_id = event.company_id and wish.audience = addressed.audience and wish.subscription_id > event.reached
+                     and (wish.events = '{}' or wish.events && array['*', event.name, split_part(event.name, '.', 1) || '.*'])
+                     order by wish.subscription_id limit company.share
+                 ) as wish
+                 where event.company_id = company.company_id
+                 order by event.position, wish.subscription_id limit company.share
+             ) as wanted
+         ), last as (
+             select company_id, position, subscription_id from slice where from_end = 1 and is_full
+         ), advanced as (
+             update outbox set reached = last.subscription_id from last where outbox.position = last.position
          ), drained as (
-             delete from outbox
-             where position = any(array(select position from outbox where (select alone from alone) order by position limit $1))
-             returning position, event_id, company_id, name, subject_id, sequence, owner
+             delete from outbox where position = any(array(
+                 select event.position from event left join last using (company_id)
+                 where event.position < coalesce(last.position, event.position + 1)
+             ))
+             returning position, company_id
          ), counted_by_hour as (
              insert into event_hours as hours (company_id, hour, events)
              select company_id, date_trunc('hour', $2::timestamptz, 'UTC'), count(*) from drained group by company_id order by company_id
              on conflict (company_id, hour) do update set events = hours.events + excluded.events
          ), wanted as materialized (
-             select ($4 || substr(gen_random_uuid()::text, 16))::uuid as id, drained.*, wish.subscription_id, wish.version,
-                    wish.rate_limit, in_order,
-                    case when in_order then uuid_hash_extended(drained.subject_id, 0) end as chain
-             from drained
-             cross join lateral unnest(array['', drained.owner]) as addressed (audience)
-             join subscription_wishes as wish on wish.company_id = drained.company_id and wish.audience = addressed.audience
-             cross join lateral (select wish.ordering = 'resource' as in_order) as chained
-             where wish.events = '{}' or wish.events && array['*', drained.name, split_part(drained.name, '.', 1) || '.*']
-             -- who disables one waits, or is seen: no delivery is made that nobody cancels
-             for share of wish
+             select ($4 || substr(gen_random_uuid()::text, 16))::uuid as id, slice.*, wish.version, wish.rate_limit, in_order,
+                    case when in_order then uuid_hash_extended(slice.subject_id, 0) end as chain
+             from slice
+             cross join lateral (
+                 select version, rate_limit, ordering = 'resource' as in_order from subscription_wishes as wish
+                 -- who disables one waits, or is seen: no delivery is made that nobody cancels
+                 where wish.subscription_id = slice.subscription_id for share of wish
+             ) as wish
+         ), candidate as materialized (
+             select id, subscription_id, position
+             from (
+                 select *, row_number() over (partition by company_id order by turn, position) as turn_of_company
+                 from (
+                     select wanted.*, row_number() over (partition by subscription_id order by position) as turn
+                     from wanted where not in_order and rate_limit is null
+                 ) as ranked
+             ) as ranked
+             left join unnest($11::uuid[], $12::integer[]) as holder (company_id, room) using (company_id)
+             where turn_of_company <= coalesce(holder.room, $13)
+             order by turn, position limit $5
          ), endpoint as materialized (
-             select subscription_id, $6::integer - in_flight as room from endpoints
-             where subscription_id = any(array(select subscription_id from wanted where in_order or $5 > 0 and rate_limit is null))
-             and (subscription_id = any(array(select subscription_id from wanted where in_order))
-                  or open_until is null and not paused
-                     and (select true from waiting where lane = 0 and waiting.subscription_id = endpoints.subscription_id limit 1) is null)
-             order by subscription_id
-             for no key update
-         ), flying as materialized (
-             select * from (
-                 select wanted.*, room, row_number() over (partition by subscription_id order by position) as turn
-                 from wanted join endpoint using (subscription_id) where not in_order and rate_limit is null
-             ) as candidates
-             where turn <= room order by turn, position limit $5
+             select concerned.subscription_id, ids, room
+             from (
+                 select subscription_id, array_agg(id order by position) filter (where not in_order) as ids
+                 from (
+                     select id, subscription_id, position, false as in_order from candidate
+                     union all
+                     select id, subscription_id, position, true from wanted where in_order
+                 ) as each
+                 group by subscription_id order by subscription_id
+             ) as concerned
+             cross join lateral (
+                 select case when open_until is null and not paused
+                             and (select true from waiting where lane = 0 and waiting.subscription_id = endpoints.subscription_id
+                                  order by due_at limit 1) is null
+                        then greatest(0, $6::integer - in_flight) else 0 end as room
+                 from endpoints where endpoints.subscription_id = concerned.subscription_id for no key update
+             ) as found
+         ), settled as materialized (
+             select wanted.*, id in (select unnest(ids[:room]) from endpoint) as flies from wanted
          ), flown as (
              insert into in_flight (id, company_id, subscription_id, event_id, event, sequence, attempts, failures, claimed_at, created_at)
-             select id, company_id, subscription_id, event_id, name, sequence, 1, 0, $2, $2 from flying
+             select id, company_id, subscription_id, event_id, name, sequence, 1, 0, $2, $2 from settled where flies
          ), queued as (
              insert into waiting (id, company_id, subscription_id, event_id, event, sequence, chain, lane, due_at, created_at, updated_at)
              select id, company_id, subscription_id, event_id, name, sequence, chain, case when chain is null then 0 else 2 end, $2, $2, $2
-             from wanted where id not in (select id from flying) and (select count(*) from endpoint) >= 0
+             from settled where not flies
              returning id
          ), counted as (
-             update endpoints set in_flight = endpoints.in_flight + of_each.deliveries
-             from (select subscription_id, count(*)::integer as deliveries from flying group by subscription_id) as of_each
-             where endpoints.subscription_id = of_each.subscription_id
+             update endpoints set in_flight = endpoints.in_flight + least(endpoint.room, cardinality(endpoint.ids))
+             from endpoint
+             where endpoints.subscription_id = any(array(select subscription_id from endpoint where room > 0 and ids is not null))
+             and endpoint.subscription_id = endpoints.subscription_id
          )
-         select summary.events as "events!", summary.deliveries as "deliveries!", summary.queued as "queued!",
+         select summary.events as "events!", summary.queued as "queued!", summary.more as "more!", summary.last as "last?: CompanyId",
                 flying.id as "delivery?: DeliveryId", flying.company_id as "company?: CompanyId",
                 flying.subscription_id as "subscription?: SubscriptionId", flying.event_id as "event?: EventId", flying.name as "event_name?",
                 flying.sequence as "sequence?", flying.version as "version?",
                 case when row_number() over (partition by flying.event_id) = 1 then (select body from event_stream where id = flying.event_id)
                 end as "body?"
          from (
-             select (select count(*) from drained) as events, (select count(*) from wanted) as deliveries,
-                    exists (select from queued) as queued
+             select (select count(*) from drained) as events, exists (select from queued) as queued,
+                    exists (select from last) or exists (select from event where cut) or (select count(*) from turn) = $8 as more,
+                    (select company_id from turn order by place desc limit 1) as last
          ) as summary
-         left join flying on true"#,
-        i64::from(events),
+         left join settled as flying on flies"#,
+        after.map_or(Uuid::nil(), CompanyId::uuid),
         now,
         FAN_OUT_LOCK,
         time,
-        limit,
-        in_flight,
+        i64::from(limits.flights),
+        shares.endpoint,
+        limits.deliveries,
+        limits.companies,
+        i64::from(limits.comparisons),
+        i64::from(limits.events),
+        &shares.holders,
+        &shares.rooms,
+        shares.company,
     )
     .fetch_all(conn)
     .await?;
-    let fanned_out = FannedOut { events: rows[0].events, deliveries: rows[0].deliveries, queued: rows[0].queued };
+    let first = &rows[0];
+    let fanned_out = FannedOut { events: first.events, queued: first.queued, more: first.more, last: first.last };
     let taken = rows.into_iter().filter_map(|row| {
         Some(ClaimedRow {
             delivery: row.delivery?,

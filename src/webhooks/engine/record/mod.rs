@@ -34,11 +34,7 @@ impl Webhooks {
                 gone.insert(subscription, Gone { company, subscription, url });
             }
         }
-        let limits = Limits {
-            opens_after: self.settings.circuit.opens_after(),
-            cool_down: self.settings.circuit.cool_down(),
-            in_flight: self.settings.endpoint_concurrency(),
-        };
+        let limits = Limits { opens_after: self.settings.circuit.opens_after(), cool_down: self.settings.circuit.cool_down() };
         let mut conn = self.delivery_pool.acquire().await?;
         let (recorded, taken) = queries::record_attempts(&mut conn, &columns, &refill(), limits, now).await?;
         let claimed_until = taken.iter().map(|(due_at, taken)| (taken.subscription, *due_at)).collect();

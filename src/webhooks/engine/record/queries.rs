@@ -15,8 +15,6 @@ pub struct Limits {
     pub opens_after: i32,
     /// and stays open for this long.
     pub cool_down: TimeDelta,
-    /// Maximum number of deliveries in flight to one endpoint.
-    pub in_flight: i32,
 }
 
 /// Logs attempts and moves their deliveries to the next state where the lease still holds; returns how many. A delivery that was
@@ -146,7 +144,7 @@ pub async fn record_attempts(
         now,
         limits.opens_after,
         limits.cool_down as TimeDelta,
-        limits.in_flight,
+        refill.in_flight,
         &refill.subscriptions,
         &refill.due_from,
         &columns.buckets,

@@ -1,0 +1,2 @@
+-- no-transaction
+create index concurrently outbox_of_company on outbox (company_id, position);
