@@ -16,7 +16,6 @@ use crate::declared::Unsuitable;
 use crate::dev::authority::AuthorityError;
 use crate::dev::demo::{Demo, DemoError};
 use crate::dev::workspace::trust_loopback;
-use crate::kernel::clock::Clock;
 use crate::kernel::error_chain::chain;
 use crate::kernel::http_server;
 use crate::kernel::lifecycle::Lifecycle;
@@ -104,7 +103,7 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
 
     let lifecycle = Lifecycle::leaving_at(shutdown_signal(), config.shutdown_delay());
     let dependencies = Dependencies {
-        clock: Clock::System,
+        clock: database.pool.clock(),
         application_key,
         resolver: Resolver::system(),
         hashing: PasswordHashing::start(),
@@ -123,8 +122,8 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
         state.operators.start_worker(&lifecycle);
     }
     if development {
-        let demo = Demo::open(&database.pool, config, &Clock::System, Some(address)).await?;
-        say(&demo.banner(demo.link(&database.pool, &Clock::System).await?.as_ref()));
+        let demo = Demo::open(&database.pool, config, &database.pool.clock(), Some(address)).await?;
+        say(&demo.banner(demo.link(&database.pool, &database.pool.clock()).await?.as_ref()));
     }
     tracing::info!(%address, "listening");
 

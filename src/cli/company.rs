@@ -7,7 +7,6 @@ use crate::cli::Failure;
 use crate::cli::record::{self, parse_name};
 use crate::companies;
 use crate::config::Config;
-use crate::kernel::clock::Clock;
 use crate::resources::Line;
 
 #[derive(Debug, Subcommand)]
@@ -35,7 +34,7 @@ impl CompanyCommand {
             Self::Create { name, json } => {
                 let name = String::from(name);
                 record::print_one(config, json, async |pool| {
-                    let id = companies::create_company(&mut pool.acquire().await?, &name, Clock::System.now()).await?;
+                    let id = companies::create_company(&mut pool.acquire().await?, &name, pool.clock().now()).await?;
                     Ok(json!({ "company": { "id": id, "uuid": id.uuid(), "name": name } }))
                 })
                 .await

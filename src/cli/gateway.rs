@@ -12,7 +12,6 @@ use crate::config::Config;
 use crate::events::CommitNotifier;
 use crate::gateways::drivers::{self, GatewayDriver};
 use crate::gateways::{Gateway, GatewayBody, Gateways, SecretKey};
-use crate::kernel::clock::Clock;
 use crate::kernel::database::Pool;
 use crate::kernel::ids::{CompanyId, GatewayId};
 use crate::kernel::lifecycle::Lifecycle;
@@ -51,7 +50,7 @@ impl GatewayCommand {
         let (key, secret_key) = (application_key(config)?, SecretKey::parse(&read_secret("The gateway's secret key")?)?);
         let gateways = |pool: &Pool| {
             let (notifier, lifecycle) = (CommitNotifier::default(), Lifecycle::default());
-            Gateways::new(pool.clone(), Clock::System, key, notifier, &config.gateways, &lifecycle)
+            Gateways::new(pool.clone(), pool.clock(), key, notifier, &config.gateways, &lifecycle)
         };
         match self {
             Self::Create { company, driver, name, json } => {

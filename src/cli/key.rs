@@ -12,7 +12,7 @@ use crate::companies::Companies;
 use crate::config::Config;
 use crate::developers::{self, ApiKeyBody, ApiKeyRecord, SomeScopes};
 use crate::kernel::clock::Clock;
-use crate::kernel::database::{Connection, Pool};
+use crate::kernel::database::Pool;
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::resources::{GracePeriod, Instant, Line, operations};
@@ -99,14 +99,14 @@ fn end_of(lifetime: humantime::Duration) -> Result<Instant, Failure> {
 
 /// What the operations on API keys need.
 fn companies(pool: &Pool) -> Companies {
-    Companies::new(pool.clone(), Clock::System, Lifecycle::default())
+    Companies::new(pool.clone(), pool.clock(), Lifecycle::default())
 }
 
 async fn create_store_key(config: &Config, store: StoreId, json: bool) -> Result<(), Failure> {
     record::print_one(config, json, async |pool| {
-        let (stores, unknown) = (Stores::new(pool.clone(), Clock::System), || format!("there is no store {store}"));
+        let (stores, unknown) = (Stores::new(pool.clone(), pool.clock()), || format!("there is no store {store}"));
         let caller = Caller::command_line(operations::company_of::<StoreRecord>(&stores, store).await?.ok_or_else(unknown)?);
-        let created = storefront::create_store_key(&mut pool.acquire().await?, &caller, store, Clock::System.now()).await?;
+        let created = storefront::create_store_key(&mut pool.acquire().await?, &caller, store, pool.clock().now()).await?;
         let (id, key) = created.ok_or_else(unknown)?;
         Ok(json!({ "key": { "id": id, "store": store, "key": key.reveal() } }))
     })
@@ -150,7 +150,7 @@ async fn revoke(config: &Config, key: KeyId, json: bool) -> Result<(), Failure> 
         let companies = companies(pool);
         let revoked = match operations::company_of::<ApiKeyRecord>(&companies, key).await? {
             Some(company) => developers::revoke_api_key(&companies, &Caller::command_line(company), key).await?,
-            None => revoke_store_key(&mut pool.acquire().await?, key).await?,
+            None => revoke_store_key(pool, key).await?,
         };
         if revoked {
             Ok(json!({ "key": { "id": key, "revoked": true } }))
@@ -161,7 +161,8 @@ async fn revoke(config: &Config, key: KeyId, json: bool) -> Result<(), Failure> 
     .await
 }
 
-async fn revoke_store_key(conn: &mut Connection, key: KeyId) -> Result<bool, Failure> {
-    let Some(company) = storefront::company_of_store_key(conn, key).await? else { return Ok(false) };
-    Ok(storefront::revoke_store_key(conn, &Caller::command_line(company), key, Clock::System.now()).await?)
+async fn revoke_store_key(pool: &Pool, key: KeyId) -> Result<bool, Failure> {
+    let mut conn = pool.acquire().await?;
+    let Some(company) = storefront::company_of_store_key(&mut conn, key).await? else { return Ok(false) };
+    Ok(storefront::revoke_store_key(&mut conn, &Caller::command_line(company), key, pool.clock().now()).await?)
 }

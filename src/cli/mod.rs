@@ -156,11 +156,11 @@ async fn demo(config: &Config, json: bool, shell: bool) -> Result<(), Failure> {
     let database = Database::new(config).await?;
     database
         .with_migrated(config, async |pool| {
-            let demo = dev::demo::Demo::open(pool, config, &Clock::System, None).await?;
+            let demo = dev::demo::Demo::open(pool, config, &pool.clock(), None).await?;
             say(&match (json, shell) {
                 (true, _) => serde_json::to_string_pretty(&demo)?,
                 (_, true) => demo.assignments(),
-                (false, false) => demo.banner(demo.link(pool, &Clock::System).await?.as_ref()),
+                (false, false) => demo.banner(demo.link(pool, &pool.clock()).await?.as_ref()),
             });
             Ok(())
         })

@@ -1,7 +1,7 @@
 //! The migrations of this binary, and whether a database has them.
 
+use sqlx::Connection;
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::{ConnectOptions, Connection};
 
 use crate::kernel::database::Pool;
 
@@ -31,7 +31,7 @@ pub enum MigrationError {
 /// Applies all missing migrations. Returns their number.
 pub async fn apply(pool: &Pool) -> Result<usize, MigrationError> {
     let missing = missing(pool).await?;
-    let mut conn = pool.options().connect().await?;
+    let mut conn = pool.servers().connect().await?;
     MIGRATIONS.run(&mut conn).await?;
     conn.close().await?;
     Ok(missing)

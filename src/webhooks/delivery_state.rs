@@ -80,8 +80,8 @@ const MAX_RETRY_DELAY: TimeDelta = TimeDelta::hours(8);
 /// The duration of a lease. It is longer than the longest attempt plus the recording of its result, so only a worker that died
 /// loses its lease.
 pub const LEASE: TimeDelta = TimeDelta::seconds(60);
-/// Maximum clock skew between instances. A lease that begins further in the future than this was taken before the clock was set
-/// back.
+/// How far apart two readings of the database's clock may seem. A lease that begins further in the future than this was taken before
+/// that clock was set back.
 pub const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 /// Attempts of one delivery lost in crashes after which the delivery fails. A delivery that crashes its worker must not do so
 /// forever, and a delivery that was in flight during a power failure must not lose a retry.

@@ -72,8 +72,8 @@ impl Readiness {
     /// The readiness of an instance on the database of `pool`, until `lifecycle` ends.
     pub fn new(pool: &Pool, webhooks: Webhooks, lifecycle: Lifecycle) -> Self {
         // The least memory that a sort can have, so that it writes to the disk.
-        let options = pool.options().clone().options([("work_mem", "64kB")]);
-        let pool = Pool::new(options, Limits { connections: 1, acquire_timeout: CHECK_LIMIT, statement_timeout: CHECK_LIMIT });
+        let servers = pool.servers().with([("work_mem", "64kB")]);
+        let pool = Pool::new(servers, Limits { connections: 1, acquire_timeout: CHECK_LIMIT, statement_timeout: CHECK_LIMIT });
         Self(Arc::new(Inner { pool, webhooks, lifecycle, begun: AtomicBool::new(false), verdict: watch::Sender::default() }))
     }
 

@@ -120,7 +120,7 @@ impl Postmaster {
     fn parse(file: &str) -> Option<Self> {
         let mut lines = file.lines();
         let process = lines.next()?.trim().parse().ok().filter(|id| *id > 0)?;
-        let is_ready = lines.nth(6).is_some_and(|state| state.trim() == "ready");
+        let is_ready = lines.nth(6).is_some_and(|state| ["ready", "standby"].contains(&state.trim()));
         Some(Self { process: Pid::from_raw(process), is_ready })
     }
 }
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn the_postmaster_is_ready_only_when_it_reports_so() {
         let process = Pid::from_raw(4711);
-        let cases = [("", false), ("starting\n", false), ("ready   \n", true), ("stopping\n", false)];
+        let cases = [("", false), ("starting\n", false), ("ready   \n", true), ("standby \n", true), ("stopping\n", false)];
         for (state, is_ready) in cases {
             let parsed = Postmaster::parse(&format!("{LINES}{state}"));
             assert_eq!(parsed, Some(Postmaster { process, is_ready }), "{state}");

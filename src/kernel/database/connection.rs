@@ -7,6 +7,7 @@
 use std::io;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use deadpool::managed::Object;
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, StreamExt};
@@ -16,6 +17,7 @@ use tokio::runtime::Handle;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
+use crate::kernel::clock::ServerClock;
 use crate::kernel::database::connector::Connector;
 use crate::kernel::database::is_unavailable;
 use crate::kernel::database::transaction::Transaction;
@@ -33,6 +35,7 @@ const LIVE: &str = "the connection is there until it is dropped";
 #[derive(Debug)]
 pub struct Connection {
     live: Option<Object<Connector>>,
+    clock: ServerClock,
     statement_timeout: Duration,
     /// Statements may take long here, which the next user does not want.
     patient: bool,
@@ -45,8 +48,13 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(live: Object<Connector>, statement_timeout: Duration) -> Self {
-        Self { live: Some(live), statement_timeout, patient: false, interrupted: false, depth: 0, given_up: None }
+    pub(super) fn new(live: Object<Connector>, clock: ServerClock, statement_timeout: Duration) -> Self {
+        Self { live: Some(live), clock, statement_timeout, patient: false, interrupted: false, depth: 0, given_up: None }
+    }
+
+    /// Until when, by the clock of the server, the answer to a statement that is sent now is waited for.
+    pub fn answer_by(&self) -> DateTime<Utc> {
+        self.clock.now() + self.limit()
     }
 
     /// Begins a transaction; within one, a savepoint.
@@ -148,7 +156,7 @@ impl Drop for Connection {
             (None, _) if !self.interrupted && !self.patient => drop(live),
             (Some(depth), Ok(runtime)) if !self.interrupted && !self.patient => {
                 // Until the rollback has succeeded, it is not for others.
-                let mut leaving = Self { live: Some(live), given_up: None, interrupted: true, ..*self };
+                let mut leaving = Self { live: Some(live), given_up: None, interrupted: true, clock: self.clock.clone(), ..*self };
                 runtime.spawn(async move { leaving.roll_back(depth).await });
             }
             _ => drop(Object::take(live)),

@@ -4,29 +4,30 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use deadpool::managed::{Manager, Metrics, RecycleError, RecycleResult};
-use sqlx::postgres::PgConnectOptions;
-use sqlx::{ConnectOptions, Connection as _, PgConnection};
+use sqlx::PgConnection;
 use tokio::time::timeout;
 
-/// A connection that was used within this time is not pinged before reuse, because a ping takes as long as a statement.
-const PING_AFTER_IDLE: Duration = Duration::from_secs(1);
-/// How long the answer to a ping may take.
-const PING_TIMEOUT: Duration = Duration::from_secs(1);
+use crate::kernel::database::servers::Servers;
+
+/// A connection that was used within this time is not asked before reuse whether it is there, because that takes as long as a statement.
+const ASK_AFTER_IDLE: Duration = Duration::from_secs(1);
+/// How long the answer may take.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// A connection that is older is replaced, so that the memory it has gathered at the server is freed.
 const MAX_AGE: Duration = Duration::from_secs(30 * 60);
 
 /// Opens the connections of a pool.
 #[derive(Debug)]
 pub struct Connector {
-    pub(super) options: PgConnectOptions,
+    pub(super) servers: Servers,
     /// When a connection was lost. What was not used since is lost too: a server that fails over or a network that swallows packets
     /// does so to all connections.
     lost_at: Mutex<Option<Instant>>,
 }
 
 impl Connector {
-    pub(super) fn new(options: PgConnectOptions) -> Self {
-        Self { options, lost_at: Mutex::new(None) }
+    pub(super) fn new(servers: Servers) -> Self {
+        Self { servers, lost_at: Mutex::new(None) }
     }
 
     /// Notes that a connection does not answer.
@@ -45,17 +46,17 @@ impl Manager for Connector {
 
     async fn create(&self) -> Result<PgConnection, sqlx::Error> {
         // Boxed: it is large, rare, and part of the future of every statement.
-        Box::pin(self.options.connect()).await
+        Box::pin(self.servers.connect()).await
     }
 
     async fn recycle(&self, conn: &mut PgConnection, metrics: &Metrics) -> RecycleResult<sqlx::Error> {
         if metrics.age() > MAX_AGE || self.was_lost_since(metrics.recycled.unwrap_or(metrics.created)) {
             return Err(RecycleError::message("it is too old, or was lost with another one"));
         }
-        if metrics.last_used() < PING_AFTER_IDLE {
+        if metrics.last_used() < ASK_AFTER_IDLE && !self.servers.clock().is_stale() {
             return Ok(());
         }
-        match timeout(PING_TIMEOUT, conn.ping()).await {
+        match timeout(ANSWER_TIMEOUT, self.servers.ask(conn)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) | Err(_) => {
                 self.note_loss();

@@ -4,17 +4,18 @@ mod connection;
 mod connector;
 mod notifications;
 mod pool;
+mod servers;
 mod transaction;
 
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
-use sqlx::postgres::PgConnectOptions;
 
 pub use crate::kernel::database::connection::Connection;
 pub use crate::kernel::database::notifications::Notifications;
 pub use crate::kernel::database::pool::{Limits, Pool};
+pub use crate::kernel::database::servers::Servers;
 pub use crate::kernel::database::transaction::Transaction;
 use crate::kernel::error_chain::chain;
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -24,7 +25,7 @@ use crate::kernel::settings;
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// `postgres://user:password@host/database`. If unset, development starts a private server.
+    /// `postgres://user:password@host/database`, with several hosts separated by commas. If unset, development starts a private server.
     #[serde(deserialize_with = "settings::optional")]
     pub url: Option<DatabaseUrl>,
     /// The maximum number of pooled connections of this instance.
@@ -45,14 +46,14 @@ impl std::str::FromStr for DatabaseUrl {
     type Err = sqlx::Error;
 
     fn from_str(text: &str) -> Result<Self, sqlx::Error> {
-        text.parse::<PgConnectOptions>()?;
+        text.parse::<Servers>()?;
         Ok(Self(text.into()))
     }
 }
 
 impl DatabaseUrl {
-    /// The connection options of the URL.
-    pub fn options(&self) -> PgConnectOptions {
+    /// The servers that the URL names.
+    pub fn servers(&self) -> Servers {
         self.0.expose_secret().parse().expect("the URL was validated when it was read")
     }
 }
@@ -89,21 +90,20 @@ pub fn pool(url: &DatabaseUrl, settings: &Settings) -> Pool {
         acquire_timeout: settings.acquire_timeout,
         statement_timeout: settings.statement_timeout,
     };
-    Pool::new(url.options().application_name("portico"), limits)
+    Pool::new(url.servers().application_name("portico"), limits)
 }
 
 /// A separate pool of up to `connections` to the same database, for a few statements that may come in floods: they cannot use up the
 /// connections of all others, and so few connections keep their plans and caches warm.
 pub fn separate_pool(pool: &Pool, connections: u32) -> Pool {
-    Pool::new(pool.options().clone(), Limits { connections, ..pool.limits() })
+    Pool::new(pool.servers().clone(), Limits { connections, ..pool.limits() })
 }
 
 /// A separate pool of up to `connections` to the same database, for group commits: `connections` groups are written at a time. Its
 /// statements are planned like those of [`background_pool`]: the plan is the same for any group size. Unlike there, a commit waits for
 /// the disk.
 pub fn group_pool(pool: &Pool, connections: u32) -> Pool {
-    let options = pool.options().clone().options(GENERIC_PLANS);
-    Pool::new(options, Limits { connections, ..pool.limits() })
+    Pool::new(pool.servers().with(GENERIC_PLANS), Limits { connections, ..pool.limits() })
 }
 
 /// A generic plan, because planning the larger statements takes longer than running them; no sequential scans, because a plan made while
@@ -126,8 +126,8 @@ pub fn delivery_pool(pool: &Pool) -> Pool {
 }
 
 fn hasty_pool(pool: &Pool, connections: u32, statement_timeout: Duration) -> Pool {
-    let options = pool.options().clone().options(GENERIC_PLANS).options([("synchronous_commit", "off")]);
-    Pool::new(options, Limits { connections, statement_timeout, ..pool.limits() })
+    let servers = pool.servers().with(GENERIC_PLANS).with([("synchronous_commit", "off")]);
+    Pool::new(servers, Limits { connections, statement_timeout, ..pool.limits() })
 }
 
 /// Whether the error means that the database is unavailable, and not that the statement is wrong.
@@ -135,10 +135,10 @@ pub fn is_unavailable(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed => true,
         sqlx::Error::WorkerCrashed | sqlx::Error::Protocol(_) => true,
-        // 08: connection exceptions. 53: insufficient resources. 57P: shutting down, crashed, or starting up. 25P03: the server has ended
-        // the session, because its transaction was idle for too long.
+        // 08: connection exceptions. 53: insufficient resources. 57P: shutting down, crashed, or starting up. 25006: it has become a
+        // standby. 25P03: the server has ended the session, because its transaction was idle for too long.
         sqlx::Error::Database(error) => {
-            error.code().is_some_and(|code| ["08", "53", "57P", "25P03"].iter().any(|unavailable| code.starts_with(unavailable)))
+            error.code().is_some_and(|code| ["08", "53", "57P", "25006", "25P03"].iter().any(|unavailable| code.starts_with(unavailable)))
         }
         _ => false,
     }

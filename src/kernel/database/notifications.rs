@@ -23,7 +23,7 @@ impl Notifications {
     /// Listens at these channels, on a connection of its own.
     pub async fn listen(pool: &Pool, channels: impl IntoIterator<Item = &str>) -> Result<Self, sqlx::Error> {
         let own = PgPoolOptions::new().max_connections(1).acquire_timeout(pool.limits().acquire_timeout);
-        let mut listener = PgListener::connect_with(&own.connect_lazy_with(pool.options().clone())).await?;
+        let mut listener = PgListener::connect_with(&own.connect_lazy_with(pool.servers().last_writable().clone())).await?;
         within(ANSWER_TIMEOUT, listener.listen_all(channels)).await?;
         Ok(Self(listener))
     }

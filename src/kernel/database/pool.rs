@@ -10,12 +10,14 @@ use deadpool::Runtime;
 use deadpool::managed::{self, PoolError, QueueMode, Timeouts};
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, StreamExt};
-use sqlx::postgres::{PgConnectOptions, PgQueryResult, PgRow, PgStatement, PgTypeInfo};
+use sqlx::postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo};
 use sqlx::{Connection as _, Describe, Either, Execute, Executor, Postgres, SqlStr};
 use tokio::time::timeout;
 
+use crate::kernel::clock::Clock;
 use crate::kernel::database::connection::Connection;
 use crate::kernel::database::connector::Connector;
+use crate::kernel::database::servers::Servers;
 use crate::kernel::database::transaction::Transaction;
 
 /// A connection that nobody has used for so long is closed.
@@ -43,17 +45,16 @@ pub struct Pool(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     connections: managed::Pool<Connector>,
-    /// The options as they were given, without those that every connection gets.
-    options: PgConnectOptions,
+    /// The servers as they were given, without the settings that every session gets.
+    servers: Servers,
     limits: Limits,
     tidied_at: Mutex<Instant>,
 }
 
 impl Pool {
     /// A pool that connects on first use, so that the program starts, and reports the failure, while the database is unavailable.
-    pub fn new(options: PgConnectOptions, limits: Limits) -> Self {
-        let deadline = limits.statement_timeout;
-        let connector = Connector::new(options.clone().options(super::session_settings(deadline)));
+    pub fn new(servers: Servers, limits: Limits) -> Self {
+        let connector = Connector::new(servers.with(super::session_settings(limits.statement_timeout)));
         let connections = managed::Pool::builder(connector)
             .max_size(limits.connections as usize)
             .queue_mode(QueueMode::Lifo)
@@ -61,7 +62,7 @@ impl Pool {
             .runtime(Runtime::Tokio1)
             .build()
             .expect("a runtime is given for the timeouts");
-        Self(Arc::new(Inner { connections, options, limits, tidied_at: Mutex::new(Instant::now()) }))
+        Self(Arc::new(Inner { connections, servers, limits, tidied_at: Mutex::new(Instant::now()) }))
     }
 
     /// What the pool allows.
@@ -69,9 +70,14 @@ impl Pool {
         self.0.limits
     }
 
-    /// How its connections are made.
-    pub fn options(&self) -> &PgConnectOptions {
-        &self.0.options
+    /// The servers that it connects to.
+    pub fn servers(&self) -> &Servers {
+        &self.0.servers
+    }
+
+    /// The clock of the database.
+    pub fn clock(&self) -> Clock {
+        Clock::Server(self.0.servers.clock().clone())
     }
 
     /// Takes a connection. If all are in use, waits until one is free, at most for [`Limits::acquire_timeout`].
@@ -82,7 +88,7 @@ impl Pool {
             PoolError::Closed => sqlx::Error::PoolClosed,
             PoolError::Timeout(_) | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_) => sqlx::Error::PoolTimedOut,
         })?;
-        Ok(Connection::new(live, self.0.limits.statement_timeout))
+        Ok(Connection::new(live, self.0.servers.clock().clone(), self.0.limits.statement_timeout))
     }
 
     /// Takes a connection for statements that may take long, such as those that remove what has expired or create indexes. It is not

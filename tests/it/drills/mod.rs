@@ -2,3 +2,7 @@
 
 mod blackholed_connections;
 mod rolling_restart;
+mod failover;
+mod load;
+mod refused_connections;
+mod stopped_database;

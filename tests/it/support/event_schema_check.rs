@@ -9,7 +9,6 @@ use portico::events::Catalogue;
 use portico::kernel::database::Pool;
 use portico::kernel::json_schema;
 use serde_json::Value;
-use sqlx::ConnectOptions;
 
 use crate::support::World;
 
@@ -33,7 +32,7 @@ impl Drop for World {
 
 /// The bodies of all events. A story that stops its database ends its world before that.
 async fn emitted(pool: &Pool) -> Vec<Vec<u8>> {
-    let mut conn = pool.options().connect().await.expect("the database is there when the story ends");
+    let mut conn = pool.servers().connect().await.expect("the database is there when the story ends");
     sqlx::query_scalar("select body from events").fetch_all(&mut conn).await.unwrap()
 }
 

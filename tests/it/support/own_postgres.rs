@@ -1,15 +1,33 @@
 //! A PostgreSQL server of the story's own, which can be stopped and restarted with its data.
 
-use std::fs;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::iter;
+use std::process::Command;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use portico::dev::postgres::{DATABASE, PrivatePostgres, Settings};
 use portico::dev::temporary::TemporaryDirectory;
 use portico::kernel::database::Connection;
+use sqlx::{Connection as _, Executor, PgConnection};
 
 use crate::support::World;
 use crate::support::database::{migrate, pool};
+use crate::support::proxy::percent_decode;
+use crate::support::waiting::until;
+
+/// A server that stands still.
+#[must_use]
+pub struct Frozen(Vec<Pid>);
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        for process in &self.0 {
+            let _ = kill(*process, Signal::SIGCONT);
+        }
+    }
+}
 
 pub struct OwnPostgres {
     settings: Settings,
@@ -28,6 +46,71 @@ impl OwnPostgres {
         this
     }
 
+    /// A primary and a standby that has all that the primary has acknowledged.
+    pub async fn start_pair() -> (Self, Self) {
+        let mut primary = Self::start().await;
+        primary.go_away().await;
+        let directory = TemporaryDirectory::make("portico-it-standby").unwrap();
+        let settings = Settings { data_dir: directory.path().to_owned(), ..primary.settings.clone() };
+        let files = settings.data_dir.join("postgres");
+        // With the owner and the permissions that the server insists on.
+        let copied = Command::new("cp").arg("-a").arg(primary.settings.data_dir.join("postgres")).arg(&files).status().unwrap();
+        assert!(copied.success());
+        primary.come_back().await;
+        let source = url::Url::parse(&primary.url()).unwrap();
+        let (host, user) = (percent_decode(source.host_str().unwrap()), source.username());
+        File::create(files.join("standby.signal")).unwrap();
+        let mut options = OpenOptions::new().append(true).open(files.join("postgresql.auto.conf")).unwrap();
+        writeln!(options, "primary_conninfo = 'host={host} user={user}'").unwrap();
+        let mut standby = Self { settings, server: None, _directory: directory };
+        standby.come_back().await;
+        let mut conn = primary.connect().await;
+        conn.execute("alter system set synchronous_standby_names = '*'").await.unwrap();
+        conn.execute("select pg_reload_conf()").await.unwrap();
+        until("the standby is synchronous", async || {
+            let states: Vec<String> = sqlx::query_scalar("select sync_state from pg_stat_replication").fetch_all(&mut conn).await.unwrap();
+            states == ["sync"]
+        })
+        .await;
+        (primary, standby)
+    }
+
+    /// The URL that names both servers.
+    pub fn url_of_either(one: &Self, other: &Self) -> String {
+        let (one, other) = (url::Url::parse(&one.url()).unwrap(), other.url());
+        let authority = |url: &url::Url| format!("{}:{}", url.host_str().unwrap(), url.port().unwrap_or(5432));
+        let first = authority(&one);
+        other.replacen(&format!("{}@", one.username()), &format!("{}@{first},", one.username()), 1)
+    }
+
+    /// Makes a primary of a standby.
+    pub async fn promote(&self) {
+        // Not a connection of the service, which wants a server that writes.
+        let mut conn = PgConnection::connect(&self.url()).await.unwrap();
+        assert!(sqlx::query_scalar::<_, bool>("select pg_promote()").fetch_one(&mut conn).await.unwrap());
+        // Otherwise it would wait for a standby of its own.
+        conn.execute("alter system reset synchronous_standby_names").await.unwrap();
+        conn.execute("select pg_reload_conf()").await.unwrap();
+    }
+
+    /// Stops all processes of the server in the middle of what they do, until the result is dropped.
+    pub fn freeze(&self) -> Frozen {
+        let postmaster = self.postmaster();
+        let children = fs::read_to_string(format!("/proc/{postmaster}/task/{postmaster}/children")).unwrap();
+        let children = children.split_whitespace().map(|child| Pid::from_raw(child.parse().unwrap()));
+        let processes: Vec<_> = iter::once(postmaster).chain(children).collect();
+        for process in &processes {
+            // A process that has just ended does nothing either.
+            let _ = kill(*process, Signal::SIGSTOP);
+        }
+        Frozen(processes)
+    }
+
+    fn postmaster(&self) -> Pid {
+        let file = fs::read_to_string(self.settings.data_dir.join("postgres/postmaster.pid")).unwrap();
+        Pid::from_raw(file.lines().next().unwrap().trim().parse().unwrap())
+    }
+
     pub async fn come_back(&mut self) {
         let settings = self.settings.clone();
         self.server = Some(tokio::task::spawn_blocking(move || PrivatePostgres::start(&settings).unwrap()).await.unwrap());
@@ -39,9 +122,7 @@ impl OwnPostgres {
 
     /// Kills the server without a shutdown: what was not on disk is lost.
     pub async fn crash(&mut self) {
-        let file = fs::read_to_string(self.settings.data_dir.join("postgres/postmaster.pid")).unwrap();
-        let process = file.lines().next().unwrap().trim().parse().unwrap();
-        kill(Pid::from_raw(process), Signal::SIGQUIT).unwrap();
+        kill(self.postmaster(), Signal::SIGQUIT).unwrap();
         self.go_away().await;
     }
 

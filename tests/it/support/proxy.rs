@@ -67,6 +67,7 @@ async fn swallow(mut client: impl AsyncRead + Unpin) {
     std::future::pending().await
 }
 
-fn percent_decode(text: &str) -> String {
+/// The path of a socket's directory, as a database URL has it.
+pub fn percent_decode(text: &str) -> String {
     url::form_urlencoded::parse(format!("host={}", text.replace('+', "%2B")).as_bytes()).next().unwrap().1.into_owned()
 }

@@ -1,0 +1,75 @@
+//! PostgreSQL stops answering, and goes on later with what it has got meanwhile: reliability, "The database goes away".
+
+use std::time::{Duration, Instant};
+
+use futures::future::join_all;
+use portico::kernel::lifecycle::Lifecycle;
+use reqwest::Method;
+use serde_json::json;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use crate::drills::load;
+use crate::support::World;
+use crate::support::own_postgres::OwnPostgres;
+use crate::support::receiver::event_ids;
+use crate::support::waiting::{in_time, until};
+
+/// Longer than any statement is waited for.
+const STANDSTILL: Duration = Duration::from_secs(9);
+/// What a health check may take in a debug build on a busy machine. The benchmark has the figure.
+const ALIVE: Duration = Duration::from_secs(1);
+
+#[tokio::test]
+async fn what_is_repeated_while_the_database_stands_still_takes_effect_once_and_nothing_is_lost() {
+    let database = OwnPostgres::start().await;
+    let world = World::on(&database.url(), &[]).await;
+    let card = world.card().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    let lifecycle = Lifecycle::default();
+    world.state.webhooks.start_worker(&lifecycle);
+    let stop = CancellationToken::new();
+    let fault = async {
+        sleep(Duration::from_secs(1)).await;
+        let standstill = database.freeze();
+        let frozen_at = Instant::now();
+        while frozen_at.elapsed() < STANDSTILL {
+            let asked = Instant::now();
+            world.request(Method::GET, "/healthz").send().await.ok(200);
+            assert!(asked.elapsed() < ALIVE, "{:?}", asked.elapsed());
+            sleep(Duration::from_millis(50)).await;
+        }
+        drop(standstill);
+        stop.cancel();
+    };
+    let (clients, ()) =
+        in_time("everything is acknowledged", async { tokio::join!(load::until_acknowledged(&world, &card, &stop), fault) }).await;
+    load::is_there_once(&world, clients).await;
+    let published = world.count("select count(*) from events").await;
+    until("everything is delivered", async || event_ids(&receiver.received()).len() as i64 == published).await;
+    lifecycle.stop().await;
+    database.end(world).await;
+}
+
+#[tokio::test]
+async fn what_was_refused_while_the_database_stood_still_is_not_published_afterwards() {
+    let database = OwnPostgres::start().await;
+    let world = World::on(&database.url(), &[("database.statement_timeout", "1s")]).await;
+    let sample = &world.state.developers.catalogue.find("driver.online").unwrap().sample;
+    let publish = async || world.developers(Method::POST, "events", json!({ "event": "driver.online", "data": sample })).await;
+    // What these leave behind are connections that nobody asks first whether they are there: the server gets statements that it does not
+    // read before it goes on.
+    for _ in 0..3 {
+        publish().await.ok(201);
+    }
+    let standstill = database.freeze();
+    for answer in join_all((0..24).map(|_| publish())).await {
+        assert_eq!(answer.status, 503, "{answer:?}");
+    }
+    drop(standstill);
+    until("events can be published again", async || publish().await.status == 201).await;
+    // Whatever the server still had to read it has read before it answered on a new connection, or reads it now.
+    sleep(Duration::from_millis(500)).await;
+    assert_eq!(world.count("select count(*) from events where name = 'driver.online'").await, 4);
+    database.end(world).await;
+}
