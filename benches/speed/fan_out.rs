@@ -50,7 +50,7 @@ fn of_sizes(figures: &mut Figures) {
     let publishers = sizes.map(|size| {
         let company = Company::found(&service);
         // Nothing is sent there.
-        let urls: Vec<_> = (0..size).map(|number| format!("https://localhost:9/{number}")).collect();
+        let urls: Vec<_> = (0..size).map(|number| format!("https://localhost:10009/{number}")).collect();
         company.subscribe(&service, &urls, EVENT, &json!({}));
         Publisher::for_company(&service, company)
     });

@@ -88,7 +88,11 @@ fn beside_slow_endpoints(figures: &mut Figures) {
     for _ in 0..waiting.div_ceil(BATCH * slow.urls.len()) {
         caller.ask(201, &publisher.many(THEIRS, BATCH.min(waiting / slow.urls.len())));
     }
+    // All of them wait, and as many are in flight as may be.
+    let mut database = Database::of(service);
+    while database.number("select count(*) from outbox") > 0 {}
     slow.await_arrivals(100);
+    thread::sleep(Duration::from_secs(1));
     let with = neighbour.p99();
     show(
         figures,
@@ -106,7 +110,7 @@ fn beside_dead_endpoints(figures: &mut Figures) {
     let (us, them) = (Company::found(&service), Company::demo(&service));
     let sink = Sink::open(&service, 1);
     us.subscribe(&service, &sink.urls, OURS, &json!({ "rate_limit": per_second }));
-    let urls: Vec<_> = (0..dead).map(|number| format!("https://localhost:9/{number}")).collect();
+    let urls: Vec<_> = (0..dead).map(|number| format!("https://localhost:10009/{number}")).collect();
     them.subscribe(&service, &urls, THEIRS, &json!({}));
     let publisher = Publisher::for_company(&service, us);
     let mut caller = Caller::connect(service.address);
@@ -121,7 +125,7 @@ fn beside_dead_endpoints(figures: &mut Figures) {
     let without = drain();
     let mut database = Database::of(&service);
     let circuits = "update endpoints set open_until = now() + interval '59 minutes', consecutive_failures = 10
-                    where subscription_id in (select subscription_id from subscription_endpoints where url like '%:9/%')";
+                    where subscription_id in (select subscription_id from subscription_endpoints where url like '%:10009/%')";
     database.execute(circuits);
     let two = Publisher::for_company(&service, them).many(THEIRS, 2);
     Caller::connect(service.address).ask(201, &two);

@@ -46,6 +46,8 @@ pub struct Permit {
 /// What a statement that takes deliveries into flight may take.
 #[derive(Debug)]
 pub struct Shares {
+    /// The permits that are free.
+    pub free: usize,
     /// Maximum number of deliveries in flight to one endpoint.
     pub endpoint: i32,
     /// Whether this is less than an endpoint may have when enough permits are free.
@@ -60,7 +62,7 @@ pub struct Shares {
 impl Shares {
     /// No other limit than that of the settings: `endpoint` deliveries in flight to one endpoint.
     pub fn unlimited(endpoint: i32) -> Self {
-        Self { endpoint, scarce: false, company: i32::MAX, holders: Vec::new(), rooms: Vec::new() }
+        Self { free: usize::MAX, endpoint, scarce: false, company: i32::MAX, holders: Vec::new(), rooms: Vec::new() }
     }
 }
 
@@ -152,19 +154,24 @@ impl Permits {
         std::iter::from_fn(take).take(most).collect()
     }
 
+    /// The permits that are free.
+    pub fn free(&self) -> usize {
+        self.all.available_permits()
+    }
+
     /// What may be taken now, before any permits are: at most `most` deliveries in flight to one endpoint.
     pub fn shares(&self, most: i32) -> Shares {
-        let free = self.all.available_permits();
+        let free = self.free();
         let endpoint = as_sql(FEW.max(free / OF_ENDPOINT)).min(most);
         let (holders, rooms) =
             lock(&self.in_flight).iter().map(|(company, flying)| (company.uuid(), as_sql(room_of_company(*flying, free)))).unzip();
-        Shares { endpoint, scarce: endpoint < most, company: as_sql(room_of_company(0, free)), holders, rooms }
+        Shares { free, endpoint, scarce: endpoint < most, company: as_sql(room_of_company(0, free)), holders, rooms }
     }
 
     /// Whether the company may go on with as many deliveries as it has in flight.
     pub fn may_keep(&self, company: CompanyId) -> bool {
         let flying = lock(&self.in_flight).get(&company).copied().unwrap_or_default();
-        flying <= FEW.max(OF_COMPANY * self.all.available_permits())
+        flying <= FEW.max(OF_COMPANY * self.free())
     }
 }
 

@@ -130,8 +130,8 @@ impl Dispatcher {
             self.wakes = woken.more;
             busy |= woken.more;
         }
-        let ended = self.wake.take_ended();
-        self.lanes.iter_mut().for_each(|lane| lane.note_ended(&ended));
+        let (ended, free) = (self.wake.take_ended(), self.permits.free());
+        self.lanes.iter_mut().for_each(|lane| lane.note_ended(&ended, free));
         if self.wake.ended_in_order.swap(false, Ordering::Acquire) {
             self.fresh().open();
         }
@@ -189,7 +189,8 @@ impl Dispatcher {
             return Ok(false);
         }
         let (summary, claimed) = self.webhooks.claim_from(Lane::ALL[lane], permits.len(), self.lanes[lane].after, &shares).await?;
-        let busy = self.lanes[lane].learn(summary, claimed.len(), self.webhooks.clock.now());
+        let left = shares.free.saturating_sub(claimed.len());
+        let busy = self.lanes[lane].learn(summary, claimed.len(), left, self.webhooks.clock.now());
         self.launcher.send_all(claimed, permits);
         Ok(busy)
     }
