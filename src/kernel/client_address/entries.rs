@@ -55,7 +55,9 @@ mod tests {
     fn an_address_may_have_a_port() {
         let line = "203.0.113.9, 203.0.113.9:51234,[2001:db8::1]:443 , [2001:db8::2], 2001:db8::3";
         assert_eq!(shown(of_x_forwarded_for(line)), ["203.0.113.9", "203.0.113.9", "2001:db8::1", "2001:db8::2", "2001:db8::3"]);
-        for unreadable in ["", "unknown", "203.0.113.9:", "203.0.113.9:port", "203.0.113.9:99999", "[203.0.113.9]", "[2001:db8::1", "shop.test"] {
+        for unreadable in
+            ["", "unknown", "203.0.113.9:", "203.0.113.9:port", "203.0.113.9:99999", "[203.0.113.9]", "[2001:db8::1", "shop.test"]
+        {
             assert_eq!(shown(of_x_forwarded_for(unreadable)), ["-"], "{unreadable}");
         }
     }

@@ -206,7 +206,10 @@ mod tests {
     #[test]
     fn only_the_header_that_is_named_counts() {
         let forwarded = proxies(&["10.0.0.0/8"], ForwardedHeader::Forwarded);
-        assert_eq!(behind_proxies("10.0.0.1", ("forwarded", &["for=1.1.1.1", "for=\"203.0.113.9:1\", for=10.0.0.2"]), &forwarded), "203.0.113.9");
+        assert_eq!(
+            behind_proxies("10.0.0.1", ("forwarded", &["for=1.1.1.1", "for=\"203.0.113.9:1\", for=10.0.0.2"]), &forwarded),
+            "203.0.113.9"
+        );
         assert!(!forwarded.0.unreadable_logged.load(Ordering::Relaxed));
         assert_eq!(behind_proxies("10.0.0.1", ("x-forwarded-for", &["203.0.113.9"]), &forwarded), "10.0.0.1");
         assert!(forwarded.0.unreadable_logged.load(Ordering::Relaxed), "the proxy writes the other header");

@@ -7,9 +7,9 @@ use portico::kernel::lifecycle::Lifecycle;
 use reqwest::Method;
 use sqlx::{Connection, Executor, PgConnection};
 
-use crate::support::{Answer, World};
 use crate::support::own_postgres::OwnPostgres;
 use crate::support::waiting::until;
+use crate::support::{Answer, World};
 
 async fn ready(world: &World) -> Answer {
     world.request(Method::GET, "/readyz").send().await
