@@ -163,7 +163,7 @@ pub fn default_data_dir() -> PathBuf {
 impl Config {
     /// Reads the defaults, the given `file` and the environment variables `PORTICO_…`, in this order.
     pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
-        let variables = variables::settings(of_this_process())?;
+        let variables = variables::settings(of_this_process(), DEFAULTS)?;
         match file {
             Some(file) => Self::read(&[&File::from(file).format(FileFormat::Toml), &variables]),
             None => Self::read(&[&variables]),
@@ -231,7 +231,7 @@ mod tests {
 
     fn with_variables(variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        Config::read(&[&variables::settings(variables)?])
+        Config::read(&[&variables::settings(variables, DEFAULTS)?])
     }
 
     #[test]

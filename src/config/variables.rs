@@ -8,8 +8,6 @@ use std::collections::HashMap;
 
 use config::{ConfigError, Environment, File, FileFormat, Source, Value, ValueKind};
 
-use crate::config::DEFAULTS;
-
 const PREFIX: &str = "PORTICO_";
 const SEPARATOR: &str = "__";
 /// The settings that belong to no section, whose variables therefore have no separator.
@@ -17,17 +15,17 @@ const WITHOUT_SECTION: [&str; 2] = ["ENVIRONMENT", "APPLICATION_KEY"];
 /// How many letters may be missing, wrong, swapped or too many in a variable that is taken for a misspelt setting.
 const SLIPS: usize = 2;
 
-/// The settings among `variables`.
+/// The settings among `variables`. The file `defaults` has every setting.
 ///
 /// # Errors
 /// Names a variable that looks like a setting without being one.
-pub(super) fn settings(variables: impl Iterator<Item = (String, String)>) -> Result<Environment, ConfigError> {
+pub(super) fn settings(variables: impl Iterator<Item = (String, String)>, defaults: &str) -> Result<Environment, ConfigError> {
     let mut ours = HashMap::new();
     for (name, value) in variables {
         let Some(key) = name.strip_prefix(PREFIX) else { continue };
         if key.contains(SEPARATOR) || WITHOUT_SECTION.contains(&key) {
             ours.insert(name, value);
-        } else if let Some(meant) = nearest_setting(key)? {
+        } else if let Some(meant) = nearest_setting(key, defaults)? {
             return Err(ConfigError::Message(format!("{name} is not a setting; is {PREFIX}{meant} meant?")));
         }
     }
@@ -35,11 +33,11 @@ pub(super) fn settings(variables: impl Iterator<Item = (String, String)>) -> Res
 }
 
 /// The variable of the setting that differs from `key` in its underscores or by a slip.
-fn nearest_setting(key: &str) -> Result<Option<String>, ConfigError> {
+fn nearest_setting(key: &str, defaults: &str) -> Result<Option<String>, ConfigError> {
     let squeezed = |name: &str| name.replace('_', "").to_uppercase();
     let distance = |setting: &String| strsim::damerau_levenshtein(&squeezed(setting), &squeezed(key));
     let mut known = Vec::new();
-    for (name, value) in File::from_str(DEFAULTS, FileFormat::Toml).collect()? {
+    for (name, value) in File::from_str(defaults, FileFormat::Toml).collect()? {
         gather(&name, &value, &mut known);
     }
     // By name too, so that the same mistake has the same message.
@@ -59,7 +57,8 @@ mod tests {
     use super::*;
 
     fn read(name: &str) -> Result<usize, String> {
-        let read = settings([(name.to_owned(), "x".to_owned())].into_iter()).map_err(|error| error.to_string())?;
+        let read = settings([(name.to_owned(), "x".to_owned())].into_iter(), include_str!("../../config/default.toml"))
+            .map_err(|error| error.to_string())?;
         Ok(read.collect().unwrap().len())
     }
 

@@ -360,12 +360,9 @@ async fn backlog(world: &World) -> String {
 
 #[tokio::test]
 async fn streams_that_nobody_reads_end_after_their_lifetime_and_make_room() {
-    let world = World::with(&[("streams.lifetime", "3s"), ("http.write_timeout", "10m")]).await;
+    let world = World::with(&[("streams.lifetime", "8s"), ("http.write_timeout", "10m")]).await;
     let start = backlog(&world).await;
-    let mut unread = Vec::new();
-    for _ in 0..20 {
-        unread.push(unread_stream(&world, &start).await);
-    }
+    let _unread = futures::future::join_all((0..20).map(|_| unread_stream(&world, &start))).await;
     let opened = async || world.stream_of(&world.api_key, "?events=driver.offline", None).await.status() == StatusCode::OK;
     until("all streams are open", async || !opened().await).await;
     until("one of them has ended", opened).await;

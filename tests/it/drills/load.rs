@@ -1,4 +1,4 @@
-//! Clients that do as the documentation says: what is refused with 503 is sent again, with the same key, until it is acknowledged.
+//! Clients that do as the documentation says: what is refused with 429 or 503 is sent again, with the same key, until it is acknowledged.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ async fn acknowledged(send: impl AsyncFn() -> Answer) {
         let answer = send().await;
         match answer.status {
             200 | 201 => return,
-            503 => sleep(PAUSE).await,
+            429 | 503 => sleep(PAUSE).await,
             _ => panic!("{answer:?}"),
         }
     }

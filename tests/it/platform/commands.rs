@@ -120,7 +120,8 @@ async fn the_start_warns_of_unverified_ids() {
 async fn the_addresses_that_kubernetes_sets_are_no_settings_and_a_misspelt_setting_is_refused() {
     let directory = TemporaryDirectory::make("portico-kubernetes").unwrap();
     let run = async |variables: &[(&str, &str)]| {
-        let output = portico(&["docs", directory.path().to_str().unwrap()], &[]).envs(variables.iter().copied()).output().await.unwrap();
+        let output =
+            portico(&["docs", "--bruno", directory.path().to_str().unwrap()], &[]).envs(variables.iter().copied()).output().await.unwrap();
         (output.status.success(), String::from_utf8(output.stderr).unwrap())
     };
     let of_the_service = [
