@@ -360,7 +360,7 @@ async fn backlog(world: &World) -> String {
 
 #[tokio::test]
 async fn streams_that_nobody_reads_end_after_their_lifetime_and_make_room() {
-    let world = World::with(&[("streams.lifetime", "8s"), ("http.write_timeout", "10m")]).await;
+    let world = World::with(&[("streams.lifetime", "20s"), ("http.write_timeout", "10m")]).await;
     let start = backlog(&world).await;
     let _unread = futures::future::join_all((0..20).map(|_| unread_stream(&world, &start))).await;
     let opened = async || world.stream_of(&world.api_key, "?events=driver.offline", None).await.status() == StatusCode::OK;
