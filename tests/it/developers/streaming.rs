@@ -360,9 +360,14 @@ async fn backlog(world: &World) -> String {
 
 #[tokio::test]
 async fn streams_that_nobody_reads_end_after_their_lifetime_and_make_room() {
-    let world = World::with(&[("streams.lifetime", "20s"), ("http.write_timeout", "10m")]).await;
+    let world = World::with(&[("streams.lifetime", "10s"), ("http.write_timeout", "10m")]).await;
     let start = backlog(&world).await;
-    let _unread = futures::future::join_all((0..20).map(|_| unread_stream(&world, &start))).await;
+    let mut unread = futures::future::join_all((0..20).map(|_| unread_stream(&world, &start))).await;
+    for stream in &mut unread {
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).await.unwrap();
+        assert_eq!(&status, b"HTTP/1.1 200");
+    }
     let opened = async || world.stream_of(&world.api_key, "?events=driver.offline", None).await.status() == StatusCode::OK;
     until("all streams are open", async || !opened().await).await;
     until("one of them has ended", opened).await;
