@@ -29,6 +29,12 @@ impl<K: Copy + Eq + Hash> Tally<K> {
         Some(Counted { tally: self.clone(), holder })
     }
 
+    /// The number of those who hold something.
+    #[cfg(test)]
+    pub fn holders(&self) -> usize {
+        self.held().len()
+    }
+
     fn held(&self) -> MutexGuard<'_, HashMap<K, usize>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

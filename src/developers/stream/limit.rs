@@ -1,12 +1,8 @@
 //! Limits the number of concurrent streams of this instance.
 
-use std::sync::Arc;
-
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
 use crate::kernel::ids::CompanyId;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::tally::{Counted, Tally};
+use crate::kernel::rate_limit::{ConcurrencyLimiter, Full, Slot};
 
 const MAX_PER_COMPANY: usize = 20;
 /// The limit over all companies.
@@ -16,32 +12,24 @@ const RETRY_AFTER_SECONDS: u64 = 10;
 
 /// Counts the open streams.
 #[derive(Debug)]
-pub(super) struct StreamLimit {
-    all: Arc<Semaphore>,
-    by_company: Tally<CompanyId>,
-}
+pub(super) struct StreamLimit(ConcurrencyLimiter<CompanyId>);
 
 /// One open stream. Dropped when the stream ends.
-#[derive(Debug)]
-pub(super) struct StreamSlot {
-    _place: OwnedSemaphorePermit,
-    _counted: Counted<CompanyId>,
-}
+pub(super) type StreamSlot = Slot<CompanyId>;
 
 impl StreamLimit {
     pub(super) fn new() -> Self {
-        Self { all: Arc::new(Semaphore::new(MAX_STREAMS)), by_company: Tally::default() }
+        Self(ConcurrencyLimiter::new(MAX_PER_COMPANY, MAX_STREAMS))
     }
 
     /// Counts one more stream, if the limits allow it.
     pub(super) fn acquire(&self, company: CompanyId) -> Result<StreamSlot, Problem> {
-        let place = Arc::clone(&self.all).try_acquire_owned();
-        let place = place.map_err(|_| Problem::new(ProblemCode::Overloaded).retry_after(RETRY_AFTER_SECONDS))?;
-        let counted = self.by_company.take(company, MAX_PER_COMPANY).ok_or_else(|| {
-            let detail = format!("The company already has {MAX_PER_COMPANY} open streams on this instance, which is the maximum.");
-            Problem::new(ProblemCode::RateLimited).detail(detail).retry_after(RETRY_AFTER_SECONDS)
-        })?;
-        Ok(StreamSlot { _place: place, _counted: counted })
+        let refusal = |full| match full {
+            Full::Caller => Problem::new(ProblemCode::RateLimited)
+                .detail(format!("The company already has {MAX_PER_COMPANY} open streams on this instance, which is the maximum.")),
+            Full::Everybody => Problem::new(ProblemCode::Overloaded),
+        };
+        self.0.enter(company).map_err(|full| refusal(full).retry_after(RETRY_AFTER_SECONDS))
     }
 }
 

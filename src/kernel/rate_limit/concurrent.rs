@@ -1,32 +1,26 @@
 //! A limit of what each caller has under way at the same time, counted in memory by each instance.
 
-use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::kernel::tally::{Counted, Tally};
 
 /// A limit for each caller, identified by `K`, and for all of them together. Only callers who have something under way are remembered.
 /// Clones share the counters.
-#[derive(Debug)]
-pub struct ConcurrencyLimiter<K: Hash + Eq>(Arc<Limits<K>>);
-
-#[derive(Debug)]
-struct Limits<K> {
+#[derive(Clone, Debug)]
+pub struct ConcurrencyLimiter<K> {
     each: usize,
-    all: usize,
-    under_way: Mutex<UnderWay<K>>,
-}
-
-#[derive(Debug)]
-struct UnderWay<K> {
-    of_each: HashMap<K, usize>,
-    of_all: usize,
+    of_each: Tally<K>,
+    all: Arc<Semaphore>,
 }
 
 /// Something that is under way, until this is dropped.
 #[derive(Debug)]
-pub struct Slot<K: Hash + Eq> {
-    limits: Arc<Limits<K>>,
-    caller: K,
+pub struct Slot<K: Hash + Eq + Copy> {
+    _own: Counted<K>,
+    _place: OwnedSemaphorePermit,
 }
 
 /// Why nothing more may begin.
@@ -38,50 +32,17 @@ pub enum Full {
     Everybody,
 }
 
-impl<K: Hash + Eq> Clone for ConcurrencyLimiter<K> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
 impl<K: Hash + Eq + Copy> ConcurrencyLimiter<K> {
     /// Allows `each` for a caller, and `all` for all callers.
     pub fn new(each: usize, all: usize) -> Self {
-        Self(Arc::new(Limits { each, all, under_way: Mutex::new(UnderWay { of_each: HashMap::new(), of_all: 0 }) }))
+        Self { each, of_each: Tally::default(), all: Arc::new(Semaphore::new(all)) }
     }
 
     /// Counts one more of `caller`, if the limits allow it.
     pub fn enter(&self, caller: K) -> Result<Slot<K>, Full> {
-        let mut under_way = self.0.lock();
-        let own = under_way.of_each.get(&caller).copied().unwrap_or(0);
-        match () {
-            () if own >= self.0.each => Err(Full::Caller),
-            () if under_way.of_all >= self.0.all => Err(Full::Everybody),
-            () => {
-                under_way.of_each.insert(caller, own + 1);
-                under_way.of_all += 1;
-                Ok(Slot { limits: Arc::clone(&self.0), caller })
-            }
-        }
-    }
-}
-
-impl<K> Limits<K> {
-    fn lock(&self) -> MutexGuard<'_, UnderWay<K>> {
-        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<K: Hash + Eq> Drop for Slot<K> {
-    fn drop(&mut self) {
-        let mut under_way = self.limits.lock();
-        under_way.of_all -= 1;
-        if let Some(own) = under_way.of_each.get_mut(&self.caller) {
-            *own -= 1;
-            if *own == 0 {
-                under_way.of_each.remove(&self.caller);
-            }
-        }
+        let own = self.of_each.take(caller, self.each).ok_or(Full::Caller)?;
+        let place = Arc::clone(&self.all).try_acquire_owned().map_err(|_| Full::Everybody)?;
+        Ok(Slot { _own: own, _place: place })
     }
 }
 
@@ -98,6 +59,6 @@ mod tests {
         assert_eq!(limiter.enter("eve").unwrap_err(), Full::Everybody);
         drop(first);
         drop(limiter.enter("eve").unwrap());
-        assert_eq!(limiter.0.lock().of_each.len(), 2, "who has nothing under way is forgotten");
+        assert_eq!(limiter.of_each.holders(), 2, "who has nothing under way is forgotten");
     }
 }

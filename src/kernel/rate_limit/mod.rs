@@ -17,7 +17,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::kernel::problem::{Problem, ProblemCode};
 
-pub use concurrent::ConcurrencyLimiter;
+pub use concurrent::{ConcurrencyLimiter, Full, Slot};
 pub use failures::FailureLimiter;
 pub use local::LocalRateLimiter;
 pub(crate) use shared::count_hit;
