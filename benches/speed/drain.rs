@@ -4,10 +4,14 @@
 use std::time::Instant;
 
 use portico::kernel::clock::{Clock, timestamp};
+use serde_json::json;
 
 use crate::figures::{Aim, Figures};
+use crate::support::calls::Caller;
+use crate::support::company::Company;
 use crate::support::database::Database;
 use crate::support::hub;
+use crate::support::publisher::Publisher;
 use crate::support::sender;
 use crate::support::service::Service;
 use crate::support::sink::Sink;
@@ -16,13 +20,44 @@ use crate::support::usage::{cpu_seconds, resident_mib};
 /// `webhooks.endpoint_concurrency`, which the bare sender uses too.
 const AT_ONCE: usize = 50;
 
+/// The maximum number of events per request.
+const BATCH: usize = 500;
+
 pub fn measure(figures: &mut Figures) {
-    for endpoints in [10, 1] {
-        against_the_bare_sender(figures, endpoints);
-    }
+    let of_one_company = against_the_bare_sender(figures, 10);
+    of_ten_companies(figures, of_one_company);
+    against_the_bare_sender(figures, 1);
 }
 
-fn against_the_bare_sender(figures: &mut Figures, endpoints: usize) {
+/// Compares ten companies with an endpoint each with one company that has ten.
+fn of_ten_companies(figures: &mut Figures, of_one_company: f64) {
+    let deliveries = figures.many(50_000, 2_000);
+    let service = Service::start(&[]);
+    let sink = Sink::open(&service, 10);
+    let publishers: Vec<_> = sink.urls.iter().map(|url| subscriber(&service, url)).collect();
+    let publish = |service: &Service| {
+        for publisher in &publishers {
+            let (mut caller, mut events) = (Caller::connect(service.address), deliveries / publishers.len());
+            while events > 0 {
+                caller.ask(201, &publisher.many("order.created", events.min(BATCH)));
+                events -= events.min(BATCH);
+            }
+        }
+    };
+    let Drained { per_second, .. } = drain_published(service, &sink, deliveries, publish);
+    let parts = format!("{per_second:.0} deliveries/s ÷ {of_one_company:.0} deliveries/s of one company with ten endpoints");
+    figures.show("drain of ten companies", per_second / of_one_company, Aim::Stated, &parts);
+}
+
+/// A company with one endpoint, for all events.
+fn subscriber(service: &Service, url: &str) -> Publisher {
+    let company = Company::found(service);
+    company.subscribe(service, &[url.to_owned()], "*", &json!({}));
+    Publisher::for_company(service, company)
+}
+
+/// Returns the deliveries per second.
+fn against_the_bare_sender(figures: &mut Figures, endpoints: usize) -> f64 {
     let deliveries = figures.many(50_000, 2_000);
     let service = Service::start(&[]);
     let sink = Sink::open(&service, endpoints);
@@ -42,6 +77,7 @@ fn against_the_bare_sender(figures: &mut Figures, endpoints: usize) {
         "of the service and PostgreSQL for each delivery, its start included",
     );
     figures.show(&format!("{name}, memory in MiB"), resident, Aim::AtMost(100.0), "the service's process afterwards");
+    per_second
 }
 
 /// A service that has delivered everything, and its rate.
@@ -53,8 +89,12 @@ pub struct Drained {
 /// Publishes events until `deliveries` deliveries are due, with each endpoint of `sink` subscribed to all events, and then starts
 /// the worker.
 pub fn drain(service: Service, sink: &Sink, deliveries: usize) -> Drained {
+    drain_published(service, sink, deliveries, |service| hub::publish(service, deliveries / sink.urls.len()))
+}
+
+fn drain_published(service: Service, sink: &Sink, deliveries: usize, publish: impl FnOnce(&Service)) -> Drained {
     let service = service.restart(&["--no-worker"]);
-    hub::publish(&service, deliveries / sink.urls.len());
+    publish(&service);
     hub::fan_out(&service);
     sink.forget();
     let begin = timestamp(Clock::System.now());

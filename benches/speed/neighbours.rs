@@ -22,6 +22,7 @@ const BATCH: usize = 500;
 
 pub fn measure(figures: &mut Figures) {
     beside_one_event_for_many(figures);
+    beside_many_events_for_many(figures);
     beside_slow_endpoints(figures);
     beside_dead_endpoints(figures);
 }
@@ -48,6 +49,18 @@ impl Neighbour {
     fn p99(&self) -> Duration {
         percentile(&self.publisher.latencies(&self.service, &self.sink, OURS, PER_SECOND, self.time), 0.99)
     }
+
+    /// The same while another company publishes with this request.
+    fn p99_beside(&self, request: &[u8]) -> Duration {
+        let publishing = || {
+            thread::sleep(self.time / 4);
+            Caller::connect(self.service.address).ask(201, request);
+        };
+        thread::scope(|scope| {
+            scope.spawn(publishing);
+            self.p99()
+        })
+    }
 }
 
 fn show(figures: &mut Figures, name: &str, with: Duration, without: Duration, aim: f64, beside: &str) {
@@ -57,23 +70,39 @@ fn show(figures: &mut Figures, name: &str, with: Duration, without: Duration, ai
 
 fn beside_one_event_for_many(figures: &mut Figures) {
     let webhooks = figures.many(10_000, 200);
+    let (neighbour, theirs, publisher) = beside_webhooks(figures, webhooks);
+    let without = neighbour.p99();
+    let with = neighbour.p99_beside(&publisher.one(THEIRS));
+    theirs.await_arrivals(webhooks);
+    show(figures, "neighbours, one event for many", with, without, 2.0, &format!("one event to {webhooks} webhooks of another company"));
+}
+
+/// The other company's deliveries are still being made when this ends.
+fn beside_many_events_for_many(figures: &mut Figures) {
+    let (webhooks, events) = (figures.many(1_000, 100), figures.many(BATCH, 100));
+    let (neighbour, _theirs, publisher) = beside_webhooks(figures, webhooks);
+    let without = neighbour.p99();
+    let with = neighbour.p99_beside(&publisher.many(THEIRS, events));
+    let deliveries = webhooks * events;
+    show(
+        figures,
+        "neighbours, many events for many",
+        with,
+        without,
+        2.0,
+        &format!("{events} events to {webhooks} webhooks of another company, {deliveries} deliveries"),
+    );
+}
+
+/// A neighbour of a company with so many webhooks, and who publishes for that company.
+fn beside_webhooks(figures: &Figures, webhooks: usize) -> (Neighbour, Sink, Publisher) {
     let neighbour = Neighbour::new(figures);
     let (service, them) = (&neighbour.service, Company::demo(&neighbour.service));
     let theirs = Sink::open(service, 10);
     let urls: Vec<_> = (0..webhooks).map(|number| format!("{}{number}", theirs.urls[number % theirs.urls.len()])).collect();
     them.subscribe(service, &urls, THEIRS, &json!({}));
-    let one = Publisher::for_company(service, them).one(THEIRS);
-    let without = neighbour.p99();
-    let publishing = || {
-        thread::sleep(neighbour.time / 4);
-        Caller::connect(service.address).ask(201, &one);
-    };
-    let with = thread::scope(|scope| {
-        scope.spawn(publishing);
-        neighbour.p99()
-    });
-    theirs.await_arrivals(webhooks);
-    show(figures, "neighbours, one event for many", with, without, 4.0, &format!("one event to {webhooks} webhooks of another company"));
+    let publisher = Publisher::for_company(service, them);
+    (neighbour, theirs, publisher)
 }
 
 fn beside_slow_endpoints(figures: &mut Figures) {

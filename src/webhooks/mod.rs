@@ -21,7 +21,7 @@
 //! state                            what the routes and the worker share, for one database
 //! delivering                       what a process delivers with, for all its databases
 //! sending  forwarding  permits     one signed POST; the headers of an event sent outside the hub; how many POSTs at a time
-//! progress                         when the worker has last completed a round
+//! progress  tracks                 when the worker has last completed a round; the connections on which deliveries are moved
 //! endpoint                         how a subscription's endpoint is addressed: timeout, headers, secrets and signatures, cached
 //! targets  delivery_state          where webhooks may be sent; the states of a delivery, its lanes and the retry schedule
 //! settings  latency                the settings `[webhooks]`; durations as a histogram
@@ -46,8 +46,9 @@
 //! - An endpoint that hangs or refuses does not affect the others. It has its own limit of deliveries in flight, and endpoints take
 //!   turns. Retries never take the last permits. After a number of consecutive failures the circuit opens, and its deliveries wait
 //!   without attempts, where no claim comes upon them.
-//! - Nor does a company affect the others. Companies take turns in fan-out, which is done in small slices, and the more permits one of
-//!   them has, the fewer it may take of those that are free.
+//! - Nor does a company affect the others. Companies take turns in fan-out, which is done in small slices; those with much to do are
+//!   served beside the others and not in front of them; and the more permits one of them has, the fewer it may take of those that are
+//!   free.
 //! - While a subscription is paused, its deliveries are made and held: no attempt begins after the pausing commit, whether it is a
 //!   first one, a retry or a replay. Once it is resumed, they go out as they became due, within the limits of the endpoint.
 //! - A replay does not change the health of the endpoint, and the circuit does not hold up a replay. The in-flight limit and the
@@ -87,6 +88,7 @@ mod settings;
 mod state;
 mod subscription;
 mod targets;
+mod tracks;
 mod worker;
 
 use axum::extract::FromRef;

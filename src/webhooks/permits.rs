@@ -154,6 +154,17 @@ impl Permits {
         std::iter::from_fn(take).take(most).collect()
     }
 
+    /// Takes permits for a statement that may find something for them: at most half of those that are free, because others look for
+    /// something at the same time.
+    pub fn take_some(&self, lane: Lane, most: usize) -> Vec<Permit> {
+        self.take(lane, most.min(self.free().div_ceil(2)))
+    }
+
+    /// The deliveries of a company that are in flight.
+    pub fn in_flight(&self, company: CompanyId) -> usize {
+        lock(&self.in_flight).get(&company).copied().unwrap_or_default()
+    }
+
     /// The permits that are free.
     pub fn free(&self) -> usize {
         self.all.available_permits()
@@ -170,8 +181,7 @@ impl Permits {
 
     /// Whether the company may go on with as many deliveries as it has in flight.
     pub fn may_keep(&self, company: CompanyId) -> bool {
-        let flying = lock(&self.in_flight).get(&company).copied().unwrap_or_default();
-        flying <= FEW.max(OF_COMPANY * self.free())
+        self.in_flight(company) <= FEW.max(OF_COMPANY * self.free())
     }
 }
 

@@ -13,6 +13,7 @@ use crate::webhooks::delivering::Delivering;
 use crate::webhooks::endpoint::EndpointCache;
 use crate::webhooks::progress::Progress;
 use crate::webhooks::settings::Settings;
+use crate::webhooks::tracks::DeliveryPools;
 
 /// Connections of the worker besides those that move deliveries and listen: for housekeeping, vacuuming, replays, cancelling, failing
 /// endpoints, and mails to operators.
@@ -24,10 +25,8 @@ pub struct Webhooks {
     pool: Pool,
     /// The worker's own connection pool, so that the worker and requests do not starve each other of connections.
     pub(super) worker_pool: Pool,
-    /// One connection for fan-out, claiming and recording. All three lock the same `endpoints` rows, so a second
-    /// connection would only wait for the first. On one connection, the server has the three statements prepared and their plans
-    /// cached.
-    pub(super) delivery_pool: Pool,
+    /// The connections on which deliveries are moved.
+    pub(super) delivery_pools: DeliveryPools,
     pub(super) clock: Clock,
     pub(super) key: ApplicationKey,
     pub(super) endpoint_cache: EndpointCache,
@@ -74,11 +73,11 @@ impl Webhooks {
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, key, settings, delivering, catalogue, notifier, mail } = parts;
         let worker_pool = database::background_pool(&pool, WORKER_CONNECTIONS);
-        let delivery_pool = database::delivery_pool(&pool);
+        let delivery_pools = DeliveryPools::new(&pool);
         Self {
             pool,
             worker_pool,
-            delivery_pool,
+            delivery_pools,
             clock,
             key,
             endpoint_cache: EndpointCache::new(),

@@ -10,6 +10,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::kernel::database::Connection;
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_state::LEASE;
+use crate::webhooks::tracks::Track;
 
 /// Maximum number of endpoints that one statement looks at.
 const ENDPOINTS: i64 = 100;
@@ -28,7 +29,7 @@ pub struct Woken {
 impl Webhooks {
     /// Returns held deliveries to their lanes whose endpoints may be tried again, or have recovered.
     pub(crate) async fn wake_held(&self) -> Result<Woken, sqlx::Error> {
-        let mut conn = self.delivery_pool.acquire().await?;
+        let mut conn = self.delivery_pools.of(Track::Lanes).acquire().await?;
         wake(&mut conn, self.settings.circuit.cool_down(), self.clock.now()).await
     }
 }

@@ -1,20 +1,36 @@
 //! The worker: fans out, claims, sends and records for as long as the program runs.
 //!
-//! The worker has three kinds of tasks. The *dispatcher* fans out and claims, never more deliveries than it holds permits for. Each
-//! claimed delivery is sent by a task of its own, so a slow endpoint does not delay others. The *recorder* records finished
+//! The *dispatcher* fans out events, and the *claimer* claims what has to wait first, never more deliveries than they hold permits
+//! for. Each claimed delivery is sent by a task of its own, so a slow endpoint does not delay others. A *recorder* records finished
 //! attempts in batches: all that have finished since the last write or are about to finish. With them it claims the next deliveries
 //! to endpoints with a backlog; all other permits are released, and only after the write. A database outage therefore stops claiming
 //! by itself, and the results of attempts made meanwhile wait in memory to be recorded.
 //!
+//! These tasks share a few [`tracks`](crate::webhooks::tracks). The [`heavy`] ones have a dispatcher and a recorder each, for companies
+//! with much to do:
+//!
+//! ```text
+//! light     dispatcher ──unfinished companies──▶ heavy        recorder
+//! heavy 0   dispatcher                                        recorder
+//! heavy 1   dispatcher                                        recorder
+//! lanes     claimer, for all companies
+//! ```
+//!
 //! The dispatcher is woken by events published in this instance ([`events::CommitNotifier`]), by a PostgreSQL notification
-//! ([`events::PUBLISHED`], or [`RESUMED`] for a webhook that is no longer paused), by the recorder, or by a timer. Notifications only speed up what polling would find.
+//! ([`events::PUBLISHED`]), or by a timer; the claimer by fan-out, by the recorders, by a notification of a webhook that is no longer
+//! paused ([`RESUMED`]), or by a timer. Notifications only speed up what polling would find.
 
+mod claimer;
 mod dispatcher;
+mod fan_out;
+mod heavy;
 mod lanes;
 mod launcher;
 mod recorder;
+mod rounds;
 mod wake;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,8 +45,12 @@ use crate::webhooks::engine::endpoints::RESUMED;
 use crate::webhooks::engine::refill::Refill;
 use crate::webhooks::engine::vacuum;
 use crate::webhooks::permits::InFlight;
+use crate::webhooks::tracks::Track;
+use crate::webhooks::worker::claimer::Claimer;
 use crate::webhooks::worker::dispatcher::Dispatcher;
-use crate::webhooks::worker::launcher::Launcher;
+use crate::webhooks::worker::fan_out::FanOut;
+use crate::webhooks::worker::heavy::{Heavy, HeavyDispatcher};
+use crate::webhooks::worker::launcher::{Launcher, ToRecorder};
 use crate::webhooks::worker::recorder::Recorder;
 use crate::webhooks::worker::wake::Wake;
 use crate::webhooks::{Attempt, Claimed, Webhooks, cancellation, failing, replays, retention};
@@ -43,8 +63,7 @@ const RETRY_DELAY: Duration = Duration::from_secs(1);
 impl Webhooks {
     /// Starts the worker. On shutdown it stops claiming, finishes the deliveries in flight and ends.
     pub fn start_worker(&self, lifecycle: &Lifecycle) {
-        let (wake, in_flight) = (Arc::new(Wake::default()), InFlight::default());
-        let (ended, results) = mpsc::channel(self.settings.concurrency());
+        let (wake, heavy) = (Arc::new(Wake::default()), Arc::new(Heavy::default()));
         lifecycle.spawn(listen(self.clone(), lifecycle.clone(), Arc::clone(&wake)));
         lifecycle.spawn(retention::maintain_partitions(self.clone(), lifecycle.clone()));
         lifecycle.spawn(vacuum::run(self.clone(), lifecycle.clone()));
@@ -52,10 +71,36 @@ impl Webhooks {
         lifecycle.spawn(failing::send_letters(self.clone(), lifecycle.clone()));
         lifecycle.spawn(cancellation::run(self.clone(), lifecycle.clone()));
         lifecycle.spawn(replays::run(self.clone(), lifecycle.clone()));
-        let launcher = Arc::new(Launcher::new(self.clone(), lifecycle.clone(), in_flight.clone(), ended));
-        let recorder = Recorder::new(self.clone(), lifecycle.clone(), Arc::clone(&wake), in_flight, Arc::downgrade(&launcher));
-        lifecycle.spawn(recorder.run(results));
-        lifecycle.spawn(Dispatcher::new(self.clone(), lifecycle.clone(), wake, launcher).run());
+        self.start_moving(lifecycle, &wake, &heavy);
+    }
+
+    /// Starts the tasks that move deliveries.
+    fn start_moving(&self, lifecycle: &Lifecycle, wake: &Arc<Wake>, heavy: &Arc<Heavy>) {
+        let (mut ways, mut ends) = (HashMap::new(), Vec::new());
+        for track in Track::of_companies() {
+            let ((ended, results), in_flight) = (mpsc::channel(self.settings.concurrency()), InFlight::default());
+            ends.push((track, in_flight.clone(), results));
+            ways.insert(track, ToRecorder { in_flight, ended });
+        }
+        let launcher = Arc::new(Launcher::new(self.clone(), lifecycle.clone(), Arc::clone(heavy), ways));
+        for (track, in_flight, results) in ends {
+            let recorder = Recorder::new(track, self.clone(), lifecycle.clone(), Arc::clone(wake), in_flight, Arc::downgrade(&launcher));
+            lifecycle.spawn(recorder.run(results));
+            let fan_out = FanOut { track, webhooks: self.clone(), wake: Arc::clone(wake), launcher: Arc::clone(&launcher) };
+            let progress = self.progress.begin();
+            match track {
+                Track::Heavy(number) => {
+                    let dispatcher = HeavyDispatcher::new(number, Arc::clone(heavy), fan_out);
+                    lifecycle.spawn(rounds::run(dispatcher, lifecycle.clone(), progress));
+                }
+                Track::Light | Track::Lanes => {
+                    let dispatcher = Dispatcher::new(fan_out, Arc::clone(heavy));
+                    lifecycle.spawn(rounds::run(dispatcher, lifecycle.clone(), progress));
+                }
+            }
+        }
+        let claimer = Claimer::new(self.clone(), Arc::clone(wake), launcher);
+        lifecycle.spawn(rounds::run(claimer, lifecycle.clone(), self.progress.begin()));
     }
 
     /// Does everything that is due now, once, and returns the number of attempts made. Tests use this instead of a running worker.
@@ -89,7 +134,7 @@ impl Webhooks {
     /// Logs `attempts`, moves their deliveries to the next state, and disables the subscriptions whose endpoints responded with
     /// 410.
     pub async fn record(&self, attempts: &[Attempt]) -> Result<(), sqlx::Error> {
-        let recorded = self.record_batch(attempts, Refill::default).await?;
+        let recorded = self.record_batch(Track::Light, attempts, Refill::default).await?;
         self.disable_gone(recorded.gone).await;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The recorder: records finished attempts in batches, and refills the endpoints they were made to.
+//! The recorder of a track: records finished attempts in batches, and refills the endpoints they were made to.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -16,6 +16,7 @@ use crate::webhooks::engine::record::{Gone, Recorded};
 use crate::webhooks::engine::refill::{Cursors, Refill};
 use crate::webhooks::permits::{InFlight, Permit};
 use crate::webhooks::sending::Attempt;
+use crate::webhooks::tracks::Track;
 use crate::webhooks::worker::launcher::{Ended, Launcher};
 use crate::webhooks::worker::wake::Wake;
 use crate::webhooks::worker::{BATCH, RETRY_DELAY};
@@ -28,18 +29,26 @@ const BATCH_WINDOW: Duration = Duration::from_millis(5);
 const MAX_RECORDING_ATTEMPTS: u32 = 3;
 
 pub struct Recorder {
+    track: Track,
     webhooks: Webhooks,
     lifecycle: Lifecycle,
     wake: Arc<Wake>,
     in_flight: InFlight,
-    /// Ends with the dispatcher, and with it refilling.
+    /// Ends with the tasks that fan out and claim, and with it refilling.
     launcher: Weak<Launcher>,
     cursors: Cursors,
 }
 
 impl Recorder {
-    pub fn new(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, in_flight: InFlight, launcher: Weak<Launcher>) -> Self {
-        Self { webhooks, lifecycle, wake, in_flight, launcher, cursors: Cursors::new(Instant::now()) }
+    pub fn new(
+        track: Track,
+        webhooks: Webhooks,
+        lifecycle: Lifecycle,
+        wake: Arc<Wake>,
+        in_flight: InFlight,
+        launcher: Weak<Launcher>,
+    ) -> Self {
+        Self { track, webhooks, lifecycle, wake, in_flight, launcher, cursors: Cursors::new(Instant::now()) }
     }
 
     /// Records finished attempts until the channel is closed.
@@ -108,7 +117,7 @@ impl Recorder {
                 let in_flight = permits.shares(self.webhooks.settings.endpoint_concurrency()).endpoint;
                 self.cursors.refill(endpoints, in_flight, Instant::now())
             };
-            let error = match self.webhooks.record_batch(attempts, refill).await {
+            let error = match self.webhooks.record_batch(self.track, attempts, refill).await {
                 Ok(recorded) => return recorded,
                 Err(error) => error,
             };
@@ -127,7 +136,7 @@ impl Recorder {
     async fn record_one_by_one(&self, attempts: &[Attempt]) -> Vec<Gone> {
         let mut gone = Vec::new();
         for attempt in attempts {
-            match self.webhooks.record_batch(std::slice::from_ref(attempt), Refill::default).await {
+            match self.webhooks.record_batch(self.track, std::slice::from_ref(attempt), Refill::default).await {
                 Ok(recorded) => gone.extend(recorded.gone),
                 Err(error) => {
                     tracing::error!(delivery = %attempt.delivery, error = chain(&error), "an attempt could not be recorded; it is repeated");

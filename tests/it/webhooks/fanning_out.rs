@@ -10,7 +10,7 @@ use crate::support::World;
 const CROWD: i64 = 1_200;
 
 /// Gives `company` this many webhooks like the only one there is.
-async fn crowd(world: &World, company: CompanyId, webhooks: i64) {
+pub async fn crowd(world: &World, company: CompanyId, webhooks: i64) {
     let sql = "with made as (
            insert into subscriptions (id, company_id, url, events, api_version, signature_format, headers, timeout, ordering, status, sealed_secret,
                                       created_at, updated_at)

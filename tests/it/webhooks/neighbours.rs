@@ -5,11 +5,13 @@ use portico::callers::Scope;
 use portico::kernel::ids::CompanyId;
 use reqwest::Method;
 use serde_json::json;
+use sqlx::{Postgres, Transaction};
 use uuid::Uuid;
 
 use crate::support::World;
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::waiting::until;
+use crate::webhooks::fanning_out::crowd;
 
 /// Another company, and an endpoint that it has subscribed to all events.
 async fn neighbour(world: &World) -> (CompanyId, Receiver) {
@@ -43,6 +45,57 @@ async fn a_company_whose_endpoints_are_slow_leaves_permits_for_others() {
         prompt.waits_for(count).await;
     }
     assert_eq!(in_flight_of(&world, world.company).await, 16, "four times what is free");
+}
+
+/// Holds the row of the endpoint that the last slice of a company's fan-out locks, so that it stands still.
+async fn hold_last_endpoint(world: &World, company: CompanyId) -> Transaction<'static, Postgres> {
+    let mut transaction = world.pool.begin().await.unwrap();
+    let sql =
+        "select from endpoints where subscription_id = (select max(id::text)::uuid from subscriptions where company_id = $1) for update";
+    sqlx::query(sql).bind(company.uuid()).execute(&mut *transaction).await.unwrap();
+    transaction
+}
+
+const STANDS_STILL: &str = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%outbox%'";
+
+#[tokio::test]
+async fn a_company_whose_fan_out_stands_still_delays_nobody() {
+    let world = World::with(&[("webhooks.poll_interval", "1h")]).await;
+    world.subscriber("shop.test").await;
+    crowd(&world, world.company, 600).await;
+    let (other, prompt) = neighbour(&world).await;
+    let held = hold_last_endpoint(&world, world.company).await;
+    world.state.webhooks.start_worker(&world.lifecycle);
+    world.publish("order.created").await;
+    until("the second slice stands still", async || world.count(STANDS_STILL).await == 1).await;
+    for count in 1..=10 {
+        world.publish_for(other, "order.created").await;
+        prompt.waits_for(count).await;
+    }
+    assert_eq!(world.count(STANDS_STILL).await, 1);
+    held.rollback().await.unwrap();
+    until("it is finished", async || world.count("select count(*) from outbox").await == 0).await;
+}
+
+#[tokio::test]
+async fn what_one_instance_fans_out_another_passes_over() {
+    let here = World::new().await;
+    let there = here.another_instance();
+    here.subscriber("shop.test").await;
+    let (other, _prompt) = neighbour(&here).await;
+    let held = hold_last_endpoint(&here, here.company).await;
+    here.publish("order.created").await;
+    let ours = here.state.webhooks.fan_out_and_claim(10);
+    let theirs = async {
+        until("ours stands still", async || here.count(STANDS_STILL).await == 1).await;
+        here.publish_for(other, "order.created").await;
+        let claimed = there.state.webhooks.fan_out_and_claim(10).await.unwrap();
+        held.rollback().await.unwrap();
+        claimed
+    };
+    let (ours, theirs) = tokio::join!(ours, theirs);
+    assert_eq!(ours.unwrap().iter().map(|claimed| claimed.company).collect::<Vec<_>>(), [here.company]);
+    assert_eq!(theirs.iter().map(|claimed| claimed.company).collect::<Vec<_>>(), [other]);
 }
 
 /// The deliveries that wait in each lane.

@@ -24,6 +24,7 @@ use crate::webhooks::delivery_state::{LEASE, Lane, MAX_CLOCK_SKEW, MAX_INTERRUPT
 use crate::webhooks::endpoint::Endpoints;
 use crate::webhooks::engine::claim::queries::Limits;
 use crate::webhooks::permits::Shares;
+use crate::webhooks::tracks::Track;
 use crate::webhooks::{Claimed, Webhooks};
 
 /// Maximum number of endpoints that one claim examines; the next claim continues behind them.
@@ -129,7 +130,7 @@ impl Webhooks {
             held: MAX_HELD_PER_CLAIM,
             cool_down: self.settings.circuit.cool_down(),
         };
-        let mut conn = self.delivery_pool.acquire().await?;
+        let mut conn = self.delivery_pools.of(Track::Lanes).acquire().await?;
         let (summary, taken) = queries::claim_due(&mut conn, lane, limits, shares, after, self.clock.now()).await?;
         let claimed = self.complete(&mut conn, taken).await?;
         Ok((summary, claimed))
@@ -152,7 +153,7 @@ impl Webhooks {
     /// their number.
     pub async fn reclaim(&self) -> Result<u64, sqlx::Error> {
         let now = self.clock.now();
-        let mut conn = self.delivery_pool.acquire().await?;
+        let mut conn = self.delivery_pools.of(Track::Lanes).acquire().await?;
         let lost = reclaim::release_expired(&mut conn, now - LEASE, now + MAX_CLOCK_SKEW, MAX_INTERRUPTIONS, now).await?;
         if lost > 0 {
             tracing::warn!(lost, "leases of deliveries expired in flight, probably because their worker died; the deliveries are retried");

@@ -2,34 +2,50 @@
 //!
 //! A statement makes a bounded number of deliveries, however many webhooks an event is for. An event for more than that is fanned out
 //! in slices, in the order of the subscriptions' ids; its entry in the outbox says how far it has come. The companies with events in the
-//! outbox have equal shares of a statement, so that a company with many webhooks or events does not delay the others.
+//! outbox have equal shares of a statement. A company with more than its share is *unfinished*: its events are then left to other
+//! statements than those of the others, who are not delayed by it.
 
 mod queries;
 
 use crate::kernel::ids::CompanyId;
 use crate::webhooks::engine::fan_out::queries::Limits;
 use crate::webhooks::permits::Shares;
+use crate::webhooks::tracks::Track;
 use crate::webhooks::{Claimed, Webhooks};
 
 /// Maximum number of deliveries that one statement creates: about 12 ms of work, for which another company's event may have to wait.
 const DELIVERIES_PER_BATCH: i32 = 500;
 /// Maximum number of companies among which they are shared out; the next statement continues behind them.
-const COMPANIES_PER_BATCH: i32 = 20;
+pub const COMPANIES_PER_BATCH: usize = 20;
 /// Maximum number of events of one company that one statement takes,
 const EVENTS_PER_COMPANY: i32 = 200;
 /// and of comparisons between these events and its webhooks, unless it has more webhooks.
 const COMPARISONS_PER_COMPANY: i32 = 4_000;
 
+/// Whose events a statement fans out.
 #[derive(Clone, Copy, Debug)]
+pub enum Whose<'a> {
+    /// Those of all companies but a few, beginning with the one behind `after`.
+    Others { than: &'a [CompanyId], after: Option<CompanyId> },
+    /// Those of these companies.
+    These(&'a [CompanyId]),
+}
+
+#[derive(Clone, Debug)]
 pub struct FannedOut {
     /// Events that left the outbox.
     pub events: i64,
     /// Whether deliveries of these events, or of another of which a slice was fanned out, wait to be claimed.
     pub queued: bool,
-    /// Whether there may be more events in the outbox.
+    /// Whether there may be events of more companies in the outbox.
     pub more: bool,
     /// The company behind which the next statement begins.
     pub last: Option<CompanyId>,
+    /// The companies with more in the outbox than their share.
+    pub unfinished: Vec<CompanyId>,
+    /// Whether another statement was fanning out events of these companies at the same time. They are left to it, but for those that
+    /// were committed after it had begun.
+    pub passed_over: bool,
 }
 
 impl Webhooks {
@@ -38,10 +54,11 @@ impl Webhooks {
     pub async fn fan_out(&self) -> Result<u64, sqlx::Error> {
         let (mut events, mut after, shares) = (0, None, self.unlimited());
         loop {
-            let (fanned_out, _) = self.fan_out_batch(after, 0, &shares).await?;
+            let whose = Whose::Others { than: &[], after };
+            let (fanned_out, _) = self.fan_out_batch(Track::Light, whose, 0, &shares).await?;
             events += fanned_out.events.unsigned_abs();
             after = fanned_out.last;
-            if !fanned_out.more {
+            if !fanned_out.more && fanned_out.unfinished.is_empty() {
                 return Ok(events);
             }
         }
@@ -49,26 +66,26 @@ impl Webhooks {
 
     /// Fans out one batch and returns up to `limit` of its deliveries, already claimed and in flight.
     pub async fn fan_out_and_claim(&self, limit: usize) -> Result<Vec<Claimed>, sqlx::Error> {
-        Ok(self.fan_out_batch(None, limit, &self.unlimited()).await?.1)
+        Ok(self.fan_out_batch(Track::Light, Whose::Others { than: &[], after: None }, limit, &self.unlimited()).await?.1)
     }
 
-    /// Fans out one batch, beginning with the company behind `after`, and claims up to `limit` of its deliveries, within
-    /// `shares`.
+    /// Fans out one batch of events on the connection of `track` and claims up to `limit` of its deliveries, within `shares`.
     pub(crate) async fn fan_out_batch(
         &self,
-        after: Option<CompanyId>,
+        track: Track,
+        whose: Whose<'_>,
         limit: usize,
         shares: &Shares,
     ) -> Result<(FannedOut, Vec<Claimed>), sqlx::Error> {
         let limits = Limits {
             deliveries: DELIVERIES_PER_BATCH,
-            companies: COMPANIES_PER_BATCH,
+            companies: COMPANIES_PER_BATCH as i32,
             events: EVENTS_PER_COMPANY,
             comparisons: COMPARISONS_PER_COMPANY,
             flights: i32::try_from(limit).unwrap_or(i32::MAX),
         };
-        let mut conn = self.delivery_pool.acquire().await?;
-        let (fanned_out, taken) = queries::fan_out(&mut conn, after, limits, shares, self.clock.now()).await?;
+        let mut conn = self.delivery_pools.of(track).acquire().await?;
+        let (fanned_out, taken) = queries::fan_out(&mut conn, whose, limits, shares, self.clock.now()).await?;
         let claimed = self.complete(&mut conn, taken).await?;
         Ok((fanned_out, claimed))
     }

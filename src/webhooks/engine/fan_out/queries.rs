@@ -3,14 +3,16 @@
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
-use crate::kernel::database::Connection;
+use crate::kernel::database::{Connection, column};
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 use crate::webhooks::engine::claim::ClaimedRow;
-use crate::webhooks::engine::fan_out::FannedOut;
+use crate::webhooks::engine::fan_out::{FannedOut, Whose};
 use crate::webhooks::permits::Shares;
 
-/// The key of the advisory lock that fan-out holds.
+/// The advisory lock that all fan-outs share. An earlier version of the program holds it alone: it knows nothing of the locks of companies.
 const FAN_OUT_LOCK: i64 = 0x0070_6f72_7469_636e;
+/// The first key of the advisory lock of a company whose events are fanned out; the second is the company.
+const COMPANY_LOCK: i32 = 0x0070_6f72;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -26,13 +28,14 @@ pub struct Limits {
     pub flights: i32,
 }
 
-/// Turns events of the outbox into deliveries, those of each company oldest first. Only one instance fans out at a time, so a later event
-/// about a record is never fanned out before an earlier one. If another instance holds the advisory lock, nothing is done.
+/// Turns events of the outbox into deliveries, those of each company oldest first. Only one statement at a time fans out the events of a
+/// company, so a later event about a record is never fanned out before an earlier one. A company whose advisory lock another holds is
+/// passed over.
 ///
-/// `turn` steps from company to company through the index, beginning behind `after` and at most once around, and `slice` makes as many
-/// deliveries for each as its share is. A slice that is full may end within an event: its entry stays in the outbox and notes the
-/// webhook up to which it has come. The number of events to look at follows from the number of the company's webhooks, because each is
-/// compared with each. `slice` reads without locks what `wanted` then reads again with them.
+/// `turn` steps from company to company through the index, beginning behind the one that [`Whose::Others`] names and at most once around,
+/// and `slice` makes as many deliveries for each as its share is. A slice that is full may end within an event: its entry stays in the
+/// outbox and notes the webhook up to which it has come. The number of events to look at follows from the number of the company's
+/// webhooks, because each is compared with each. `slice` reads without locks what `wanted` then reads again with them.
 ///
 /// Up to `limits.flights` of the deliveries are candidates to be taken into flight at once. This requires that its company has a share left, the endpoint
 /// has capacity, no delivery waits for it, its circuit is closed, it is not paused, and its subscription has neither ordering nor a rate limit. All
@@ -43,38 +46,50 @@ pub struct Limits {
 /// Nothing in it is joined row by row with what grows with the batch: the plan is made once, for a few rows.
 pub async fn fan_out(
     conn: &mut Connection,
-    after: Option<CompanyId>,
+    whose: Whose<'_>,
     limits: Limits,
     shares: &Shares,
     now: DateTime<Utc>,
 ) -> Result<(FannedOut, Vec<ClaimedRow>), sqlx::Error> {
     // The statement generates the ids as the program does: a time prefix, then random bits.
     let time = &DeliveryId::new(now).uuid().to_string()[..15];
-    let rows = sqlx::query!(
-        r#"with recursive alone as materialized (
-             select pg_try_advisory_xact_lock($3) as alone
+    let (others, after, companies) = match whose {
+        Whose::Others { than, after } => (true, after, than),
+        Whose::These(companies) => (false, None, companies),
+    };
+    let companies = column(companies, |company| company.uuid());
+    let mut rows = sqlx::query!(
+        r#"with recursive admitted as materialized (
+             select pg_try_advisory_xact_lock_shared($3) as admitted
          ), turn as (
-             select first.company_id, first.company_id as seed, 1 as place
+             select first.company_id, first.company_id as seed, 1 as step, (first.company_id <> all($14::uuid[]))::integer as place
              from (select coalesce(
-                 (select company_id from outbox where (select alone from alone) and company_id > $1 order by company_id limit 1),
-                 (select company_id from outbox where (select alone from alone) order by company_id limit 1)
+                 (select company_id from outbox where company_id > $1 order by company_id limit 1),
+                 (select company_id from outbox order by company_id limit 1)
              ) as company_id offset 0) as first
-             where first.company_id is not null
+             where $15 and first.company_id is not null
              union all
-             select next.company_id, turn.seed, turn.place + 1
+             select next.company_id, turn.seed, turn.step + 1, turn.place + (next.company_id <> all($14::uuid[]))::integer
              from turn
              cross join lateral (select coalesce(
                  (select company_id from outbox where company_id > turn.company_id order by company_id limit 1),
                  (select company_id from outbox order by company_id limit 1)
              ) as company_id offset 0) as next
              where turn.place < $8 and next.company_id <> turn.seed
+         ), asked as materialized (
+             select company_id from turn where company_id <> all($14::uuid[])
+             union all
+             select company_id from unnest($14::uuid[]) as company_id where not $15
+         ), taken as materialized (
+             select company_id from asked
+             where (select admitted from admitted) and pg_try_advisory_xact_lock($16, uuid_hash(company_id))
          ), company as materialized (
              select company_id, share, $9 / greatest($9 / $10, webhooks)::integer as events
-             from turn
-             cross join (select $7 / greatest(1, count(*))::integer as share from turn) as of_each
+             from taken
+             cross join (select $7 / greatest(1, count(*))::integer as share from taken) as of_each
              cross join lateral (
                  select count(*) as webhooks from (
-                     select from subscription_wishes as wish where wish.company_id = turn.company_id and audience = '' limit $9
+                     select from subscription_wishes as wish where wish.company_id = taken.company_id and audience = '' limit $9
                  ) as first
              ) as size
          ), event as materialized (
@@ -172,7 +187,9 @@ pub async fn fan_out(
              where endpoints.subscription_id = any(array(select subscription_id from endpoint where room > 0 and ids is not null))
              and endpoint.subscription_id = endpoints.subscription_id
          )
-         select summary.events as "events!", summary.queued as "queued!", summary.more as "more!", summary.last as "last?: CompanyId",
+         select summary.events as "events!", summary.queued as "queued!", summary.more as "more!", summary.passed_over as "passed_over!",
+                summary.last as "last?: CompanyId",
+                case when row_number() over () = 1 then summary.unfinished end as "unfinished?: Vec<CompanyId>",
                 flying.id as "delivery?: DeliveryId", flying.company_id as "company?: CompanyId",
                 flying.subscription_id as "subscription?: SubscriptionId", flying.event_id as "event?: EventId", flying.name as "event_name?",
                 flying.sequence as "sequence?", flying.version as "version?",
@@ -180,8 +197,10 @@ pub async fn fan_out(
                 end as "body?"
          from (
              select (select count(*) from drained) as events, exists (select from queued) as queued,
-                    exists (select from last) or exists (select from event where cut) or (select count(*) from turn) = $8 as more,
-                    (select company_id from turn order by place desc limit 1) as last
+                    coalesce((select max(place) from turn) = $8, false) as more,
+                    (select count(*) from asked) > (select count(*) from taken) as passed_over,
+                    (select company_id from turn order by step desc limit 1) as last,
+                    array(select company_id from last union select company_id from event where cut) as unfinished
          ) as summary
          left join settled as flying on flies"#,
         after.map_or(Uuid::nil(), CompanyId::uuid),
@@ -197,11 +216,16 @@ pub async fn fan_out(
         &shares.holders,
         &shares.rooms,
         shares.company,
+        &companies,
+        others,
+        COMPANY_LOCK,
     )
     .fetch_all(conn)
     .await?;
+    let unfinished = rows.iter_mut().find_map(|row| row.unfinished.take()).unwrap_or_default();
     let first = &rows[0];
-    let fanned_out = FannedOut { events: first.events, queued: first.queued, more: first.more, last: first.last };
+    let (events, queued, more, last, passed_over) = (first.events, first.queued, first.more, first.last, first.passed_over);
+    let fanned_out = FannedOut { events, queued, more, last, unfinished, passed_over };
     let taken = rows.into_iter().filter_map(|row| {
         Some(ClaimedRow {
             delivery: row.delivery?,

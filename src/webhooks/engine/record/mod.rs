@@ -16,13 +16,19 @@ use crate::webhooks::latency;
 use crate::webhooks::sending::Attempt;
 use crate::webhooks::sending::fault::Fault;
 use crate::webhooks::targets::EndpointUrl;
+use crate::webhooks::tracks::Track;
 use crate::webhooks::{Claimed, Webhooks};
 
 impl Webhooks {
     /// Logs `attempts` and moves their deliveries to the next state. An attempt whose lease was lost changes nothing. Disabling the
     /// endpoints that responded with 410 is left to the caller, so that recording waits for nothing else. `refill` is called just
-    /// before the statement.
-    pub(crate) async fn record_batch(&self, attempts: &[Attempt], refill: impl FnOnce() -> Refill) -> Result<Recorded, sqlx::Error> {
+    /// before the statement, which runs on the connection of `track`.
+    pub(crate) async fn record_batch(
+        &self,
+        track: Track,
+        attempts: &[Attempt],
+        refill: impl FnOnce() -> Refill,
+    ) -> Result<Recorded, sqlx::Error> {
         let now = self.clock.now();
         let (mut columns, mut gone) = (Columns::default(), BTreeMap::new());
         columns.subscriptions = attempts.iter().map(|attempt| attempt.subscription.uuid()).collect::<BTreeSet<_>>().into_iter().collect();
@@ -35,7 +41,7 @@ impl Webhooks {
             }
         }
         let limits = Limits { opens_after: self.settings.circuit.opens_after(), cool_down: self.settings.circuit.cool_down() };
-        let mut conn = self.delivery_pool.acquire().await?;
+        let mut conn = self.delivery_pools.of(track).acquire().await?;
         let (recorded, taken) = queries::record_attempts(&mut conn, &columns, &refill(), limits, now).await?;
         let claimed_until = taken.iter().map(|(due_at, taken)| (taken.subscription, *due_at)).collect();
         let claimed = self.complete(&mut conn, taken.into_iter().map(|(_, taken)| taken).collect()).await?;

@@ -1,0 +1,33 @@
+//! Fan-out as the worker does it: a batch at a time, on one track, within the permits.
+
+use std::sync::Arc;
+
+use crate::webhooks::Webhooks;
+use crate::webhooks::delivery_state::Lane;
+use crate::webhooks::engine::fan_out::{FannedOut, Whose};
+use crate::webhooks::tracks::Track;
+use crate::webhooks::worker::BATCH;
+use crate::webhooks::worker::launcher::Launcher;
+use crate::webhooks::worker::wake::Wake;
+
+pub struct FanOut {
+    pub track: Track,
+    pub webhooks: Webhooks,
+    pub wake: Arc<Wake>,
+    pub launcher: Arc<Launcher>,
+}
+
+impl FanOut {
+    /// Fans out a batch of events and sends at once what endpoints can take immediately. All other deliveries wait in lanes.
+    pub async fn batch(&self, whose: Whose<'_>) -> Result<FannedOut, sqlx::Error> {
+        let permits = &self.webhooks.delivering.permits;
+        let shares = permits.shares(self.webhooks.settings.endpoint_concurrency());
+        let permits = permits.take_some(Lane::Fresh, BATCH);
+        let (fanned_out, claimed) = self.webhooks.fan_out_batch(self.track, whose, permits.len(), &shares).await?;
+        if fanned_out.queued {
+            self.wake.queued();
+        }
+        self.launcher.send_all(claimed, permits);
+        Ok(fanned_out)
+    }
+}
