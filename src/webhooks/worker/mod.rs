@@ -1,15 +1,16 @@
 //! The worker: fans out, claims, sends and records for as long as the program runs.
 //!
-//! The worker has three kinds of tasks. The *dispatcher* fans out and claims, never more deliveries than it holds permits for. Each
+//! The worker has four kinds of tasks. The *dispatcher* fans out and claims, never more deliveries than it holds permits for. Each
 //! claimed delivery is sent by a task of its own, so a slow endpoint does not delay others. The *recorder* records finished
 //! attempts in batches: all that have finished since the last write or are about to finish. With them it claims the next deliveries
 //! to endpoints with a backlog; all other permits are released, and only after the write. A database outage therefore stops claiming
-//! by itself, and the results of attempts made meanwhile wait in memory to be recorded.
+//! by itself, and the results of attempts made meanwhile wait in memory to be recorded. As long as it runs, the *heart* beats.
 //!
 //! The dispatcher is woken by events published in this instance ([`events::CommitNotifier`]), by a PostgreSQL notification
 //! ([`events::PUBLISHED`], or [`RESUMED`] for a webhook that is no longer paused), by the recorder, or by a timer. Notifications only speed up what polling would find.
 
 mod dispatcher;
+mod heart;
 mod lanes;
 mod launcher;
 mod recorder;
@@ -54,7 +55,7 @@ impl Webhooks {
         lifecycle.spawn(replays::run(self.clone(), lifecycle.clone()));
         let launcher = Arc::new(Launcher::new(self.clone(), lifecycle.clone(), in_flight.clone(), ended));
         let recorder = Recorder::new(self.clone(), lifecycle.clone(), Arc::clone(&wake), in_flight, Arc::downgrade(&launcher));
-        lifecycle.spawn(recorder.run(results));
+        lifecycle.spawn(heart::beat_during(self.clone(), recorder.run(results)));
         lifecycle.spawn(Dispatcher::new(self.clone(), lifecycle.clone(), wake, launcher).run());
     }
 

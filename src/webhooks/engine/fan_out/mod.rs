@@ -68,7 +68,7 @@ impl Webhooks {
             flights: i32::try_from(limit).unwrap_or(i32::MAX),
         };
         let mut conn = self.delivery_pool.acquire().await?;
-        let (fanned_out, taken) = queries::fan_out(&mut conn, after, limits, shares, self.clock.now()).await?;
+        let (fanned_out, taken) = queries::fan_out(&mut conn, after, limits, shares, self.worker, self.clock.now()).await?;
         let claimed = self.complete(&mut conn, taken).await?;
         Ok((fanned_out, claimed))
     }
