@@ -145,6 +145,27 @@ async fn a_worker_that_gives_signs_of_life_keeps_what_it_has_in_flight_as_does_o
 }
 
 #[tokio::test]
+async fn a_worker_that_stops_gives_signs_of_life_until_its_last_attempt_is_recorded() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    let answered = CancellationToken::new();
+    receiver.will([Reply::When(answered.clone())]);
+    world.publish("order.created").await;
+    let lifecycle = Lifecycle::default();
+    world.state.webhooks.start_worker(&lifecycle);
+    receiver.waits_for(1).await;
+    let signs = async || world.count("select coalesce(sum(beats), 0)::bigint from workers").await;
+    let last_attempt = async {
+        lifecycle.stopping().cancelled().await;
+        let before = signs().await;
+        until("two more signs of life are given", async || signs().await >= before + 2).await;
+        answered.cancel();
+    };
+    tokio::join!(lifecycle.stop(), last_attempt);
+    assert_eq!(world.count("select count(*) from deliveries where state = 'delivered'").await, 1);
+}
+
+#[tokio::test]
 async fn recording_twice_records_once() {
     let world = World::new().await;
     let (_receiver, _) = world.subscriber("shop.test").await;
