@@ -161,6 +161,8 @@ typed_ids! {
     DeliveryId, "delivery";
     /// One POST of a delivery.
     AttemptId, "attempt";
+    /// What sends deliveries, as long as one process runs.
+    WorkerId, "worker";
     /// A request to replay many deliveries.
     ReplayId, "replay";
     /// A mail to an operator.

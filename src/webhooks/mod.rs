@@ -21,7 +21,8 @@
 //! state                            what the routes and the worker share, for one database
 //! delivering                       what a process delivers with, for all its databases
 //! sending  forwarding  permits     one signed POST; the headers of an event sent outside the hub; how many POSTs at a time
-//! progress  tracks                 when the worker has last completed a round; the connections on which deliveries are moved
+//! progress  colleagues             when the worker has last completed a round; which other workers are alive
+//! tracks                           the connections on which deliveries are moved
 //! endpoint                         how a subscription's endpoint is addressed: timeout, headers, secrets and signatures, cached
 //! targets  delivery_state          where webhooks may be sent; the states of a delivery, its lanes and the retry schedule
 //! settings  latency                the settings `[webhooks]`; durations as a histogram
@@ -32,15 +33,16 @@
 //!
 //! `endpoints` has one row per subscription: its health, the number of deliveries in flight, when its rate limit admits the next
 //! attempt, whether its circuit is open, whether it is paused, and how far its deliveries are cancelled. A worker that moves deliveries of an endpoint
-//! locks this row first. These row locks are all the coordination between workers; there is no leader.
+//! locks this row first. These row locks are all the coordination between workers; there is no leader. `workers` has their signs of life.
 //!
 //! # What is guaranteed
 //!
 //! - A committed event is delivered at least once to every subscription that was enabled at fan-out, or its delivery ends as
 //!   `failed` and can be inspected. A crash loses nothing, because the outbox, the leases and the retry schedule are table rows.
 //! - Every attempt carries the same bytes and the same `webhook-id`, so a subscriber can deduplicate.
-//! - While all workers live, no delivery is sent twice. A worker that dies loses its leases. A worker that was only suspended finds
-//!   on waking that its attempt number has passed, and changes nothing.
+//! - While all workers live, no delivery is sent twice. A worker that dies loses its leases within ten seconds, by missing its signs of
+//!   life. A worker that was only suspended, or could not reach the database, finds afterwards that its attempt number has passed, and
+//!   changes nothing.
 //! - A cancelled delivery is not sent: no attempt of it begins after the cancelling commit, however long closing the rows takes.
 //! - An attempt connects only to addresses that were checked for this very connection, over verified TLS.
 //! - An endpoint that hangs or refuses does not affect the others. It has its own limit of deliveries in flight, and endpoints take
@@ -67,6 +69,7 @@
 //! - Handling of response contents: an endpoint's response is logged, and only its status code and `Retry-After` are acted upon.
 
 mod cancellation;
+mod colleagues;
 mod delivering;
 mod delivery_log;
 mod delivery_state;

@@ -7,8 +7,10 @@ use crate::events::{Catalogue, CommitNotifier};
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database::{self, Pool};
+use crate::kernel::ids::WorkerId;
 use crate::providers::mail::Mail;
 use crate::resources::ResourceState;
+use crate::webhooks::colleagues::Colleagues;
 use crate::webhooks::delivering::Delivering;
 use crate::webhooks::endpoint::EndpointCache;
 use crate::webhooks::progress::Progress;
@@ -16,8 +18,8 @@ use crate::webhooks::settings::Settings;
 use crate::webhooks::tracks::DeliveryPools;
 
 /// Connections of the worker besides those that move deliveries and listen: for housekeeping, vacuuming, replays, cancelling, failing
-/// endpoints, and mails to operators.
-const WORKER_CONNECTIONS: u32 = 6;
+/// endpoints, mails to operators, and signs of life.
+const WORKER_CONNECTIONS: u32 = 7;
 
 /// The hub: the state of its routes and its worker.
 #[derive(Clone, Debug)]
@@ -36,6 +38,9 @@ pub struct Webhooks {
     pub(super) notifier: CommitNotifier,
     pub(super) mail: Mail,
     pub(super) progress: Progress,
+    /// The name of this instance among those that deliver.
+    pub(super) worker: WorkerId,
+    pub(super) colleagues: Colleagues,
 }
 
 /// The parts that the hub is built from.
@@ -78,6 +83,8 @@ impl Webhooks {
             pool,
             worker_pool,
             delivery_pools,
+            worker: WorkerId::new(clock.now()),
+            colleagues: Colleagues::default(),
             clock,
             key,
             endpoint_cache: EndpointCache::new(),

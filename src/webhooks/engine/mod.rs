@@ -26,7 +26,7 @@
 //!
 //! What waits behind an open circuit is [`held`] outside of the lanes until the circuit is half-open.
 //!
-//! The other ways: [`record`] closes a delivery or queues its retry; [`claim`] also takes deliveries back from workers that died;
+//! The other ways: [`record`] closes a delivery or queues its retry; [`claim`] also takes deliveries back from [`workers`] that died;
 //! [`cancel`] closes what waits and marks what is in flight; [`repeat`] makes new deliveries from closed ones, and [`enqueue`] one of a
 //! test event.
 //!
@@ -61,3 +61,4 @@ pub mod repeat;
 pub mod retention;
 pub mod vacuum;
 pub mod whereabouts;
+pub mod workers;

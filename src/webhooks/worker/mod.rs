@@ -4,7 +4,7 @@
 //! for. Each claimed delivery is sent by a task of its own, so a slow endpoint does not delay others. A *recorder* records finished
 //! attempts in batches: all that have finished since the last write or are about to finish. With them it claims the next deliveries
 //! to endpoints with a backlog; all other permits are released, and only after the write. A database outage therefore stops claiming
-//! by itself, and the results of attempts made meanwhile wait in memory to be recorded.
+//! by itself, and the results of attempts made meanwhile wait in memory to be recorded. As long as they run, the *heart* beats.
 //!
 //! These tasks share a few [`tracks`](crate::webhooks::tracks). The [`heavy`] ones have a dispatcher and a recorder each, for companies
 //! with much to do:
@@ -23,6 +23,7 @@
 mod claimer;
 mod dispatcher;
 mod fan_out;
+mod heart;
 mod heavy;
 mod lanes;
 mod launcher;
@@ -34,6 +35,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::join_all;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
@@ -83,9 +85,10 @@ impl Webhooks {
             ways.insert(track, ToRecorder { in_flight, ended });
         }
         let launcher = Arc::new(Launcher::new(self.clone(), lifecycle.clone(), Arc::clone(heavy), ways));
+        let mut recorders = Vec::new();
         for (track, in_flight, results) in ends {
             let recorder = Recorder::new(track, self.clone(), lifecycle.clone(), Arc::clone(wake), in_flight, Arc::downgrade(&launcher));
-            lifecycle.spawn(recorder.run(results));
+            recorders.push(recorder.run(results));
             let fan_out = FanOut { track, webhooks: self.clone(), wake: Arc::clone(wake), launcher: Arc::clone(&launcher) };
             let progress = self.progress.begin();
             match track {
@@ -99,6 +102,8 @@ impl Webhooks {
                 }
             }
         }
+        let recorders = async { _ = join_all(recorders).await };
+        lifecycle.spawn(heart::beat_during(self.clone(), recorders));
         let claimer = Claimer::new(self.clone(), Arc::clone(wake), launcher);
         lifecycle.spawn(rounds::run(claimer, lifecycle.clone(), self.progress.begin()));
     }

@@ -7,4 +7,5 @@ mod repeated_statements;
 mod secret_comparison;
 mod single_writer;
 pub mod sources;
+mod stories;
 mod tables;

@@ -37,6 +37,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("cancellations", "webhooks/engine"),
     ("waiting", "webhooks/engine"),
     ("in_flight", "webhooks/engine"),
+    ("workers", "webhooks/engine"),
     ("deliveries", "webhooks/engine"),
     ("deliveries_default", "webhooks/engine"),
     ("attempts", "webhooks/engine"),

@@ -13,7 +13,6 @@ use crate::drills::load;
 use crate::support::World;
 use crate::support::customers::{EMAIL, PASSWORD, login};
 use crate::support::own_postgres::OwnPostgres;
-use crate::support::receiver::event_ids;
 use crate::support::waiting::{in_time, until};
 
 #[tokio::test]
@@ -42,8 +41,7 @@ async fn after_a_failover_to_a_synchronous_standby_nothing_acknowledged_is_lost(
     assert_eq!(login(&world, EMAIL, PASSWORD).await.status, 200);
     // Moves of deliveries are not waited for: those of the last moments may be made again after their lease.
     world.pass(TimeDelta::seconds(60));
-    let published = world.count("select count(*) from events").await;
-    until("everything is delivered", async || event_ids(&receiver.received()).len() as i64 == published).await;
+    load::everything_is_delivered(&world, &receiver).await;
     lifecycle.stop().await;
     standby.end(world).await;
 }

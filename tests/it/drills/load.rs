@@ -9,6 +9,8 @@ use tokio::time::{interval, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::gateways::event;
+use crate::support::receiver::{Receiver, event_ids};
+use crate::support::waiting::until;
 use crate::support::{Answer, World};
 
 /// The time between two clients. Each publishes an event and calls back about a payment of its own.
@@ -23,7 +25,7 @@ pub async fn until_acknowledged(world: &World, card: &Value, stop: &Cancellation
         tokio::select! {
             _ = arrivals.tick(), if !stop.is_cancelled() => {
                 number += 1;
-                clients.push(async move { tokio::join!(publish(world, number), call_back(world, card, number)) });
+                clients.push(async move { tokio::join!(acknowledged(async || publish(world, number).await), call_back(world, card, number)) });
             }
             Some(_) = clients.next() => {}
             else => return number,
@@ -31,10 +33,10 @@ pub async fn until_acknowledged(world: &World, card: &Value, stop: &Cancellation
     }
 }
 
-async fn publish(world: &World, number: i64) {
+async fn publish(world: &World, number: i64) -> Answer {
     let sample = &world.state.developers.catalogue.find("driver.online").unwrap().sample;
     let body = json!({ "event": "driver.online", "data": sample, "idempotency_key": number.to_string() });
-    acknowledged(async || world.developers(Method::POST, "events", body.clone()).await).await;
+    world.developers(Method::POST, "events", body).await
 }
 
 async fn call_back(world: &World, card: &Value, number: i64) {
@@ -49,6 +51,8 @@ async fn acknowledged(send: impl AsyncFn() -> Answer) {
         match answer.status {
             200 | 201 => return,
             429 | 503 => sleep(PAUSE).await,
+            // A gateway signs a callback again each time: this one was signed before the clock was set.
+            400 if answer.body["code"] == "callback_not_genuine" => {}
             _ => panic!("{answer:?}"),
         }
     }
@@ -58,11 +62,17 @@ async fn acknowledged(send: impl AsyncFn() -> Answer) {
 pub async fn is_there_once(world: &World, clients: i64) {
     let counts = [
         "select count(*) from events where name = 'driver.online'",
-        "select count(*) from callbacks",
+        "select count(*) from callbacks where status <> 'refused'",
         "select count(*) from payments",
         "select count(*) from events where name = 'payment.succeeded'",
     ];
     for sql in counts {
         assert_eq!(world.count(sql).await, clients, "{sql}");
     }
+}
+
+/// Returns once every event of the story has arrived.
+pub async fn everything_is_delivered(world: &World, receiver: &Receiver) {
+    let published = world.count("select count(*) from events").await;
+    until("everything is delivered", async || event_ids(&receiver.received()).len() as i64 == published).await;
 }

@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 use crate::drills::load;
 use crate::support::World;
 use crate::support::own_postgres::OwnPostgres;
-use crate::support::receiver::event_ids;
 use crate::support::waiting::{in_time, until};
 
 /// Longer than any statement is waited for.
@@ -45,8 +44,7 @@ async fn what_is_repeated_while_the_database_stands_still_takes_effect_once_and_
     let (clients, ()) =
         in_time("everything is acknowledged", async { tokio::join!(load::until_acknowledged(&world, &card, &stop), fault) }).await;
     load::is_there_once(&world, clients).await;
-    let published = world.count("select count(*) from events").await;
-    until("everything is delivered", async || event_ids(&receiver.received()).len() as i64 == published).await;
+    load::everything_is_delivered(&world, &receiver).await;
     lifecycle.stop().await;
     database.end(world).await;
 }

@@ -21,6 +21,7 @@ pub mod proxy;
 pub mod receiver;
 pub mod request;
 pub mod routes;
+pub mod small_disk;
 pub mod sms;
 pub mod smtp;
 pub mod socket_server;

@@ -3,6 +3,8 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::iter;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::Path;
 use std::process::Command;
 
 use nix::sys::signal::{Signal, kill};
@@ -10,7 +12,7 @@ use nix::unistd::Pid;
 use portico::dev::postgres::{DATABASE, PrivatePostgres, Settings};
 use portico::dev::temporary::TemporaryDirectory;
 use portico::kernel::database::Connection;
-use sqlx::{Connection as _, Executor, PgConnection};
+use sqlx::{AssertSqlSafe, Connection as _, Executor, PgConnection};
 
 use crate::support::World;
 use crate::support::database::{migrate, pool};
@@ -124,6 +126,21 @@ impl OwnPostgres {
     pub async fn crash(&mut self) {
         kill(self.postmaster(), Signal::SIGQUIT).unwrap();
         self.go_away().await;
+    }
+
+    /// Moves the database to another disk, of which `directory` is the root.
+    pub async fn move_to(&self, directory: &Path) {
+        let place = directory.join("database");
+        fs::create_dir(&place).unwrap();
+        let owner = fs::metadata(self.settings.data_dir.join("postgres")).unwrap();
+        chown(&place, Some(owner.uid()), Some(owner.gid())).unwrap();
+        // Whoever is in a database cannot move it.
+        let mut conn = PgConnection::connect(&self.server.as_ref().unwrap().url("postgres")).await.unwrap();
+        for sql in
+            [format!("create tablespace small location '{}'", place.display()), format!("alter database {DATABASE} set tablespace small")]
+        {
+            conn.execute(AssertSqlSafe(sql)).await.unwrap();
+        }
     }
 
     pub fn url(&self) -> String {

@@ -106,6 +106,14 @@ impl Service {
         Self::started_by(set_up(command, &["serve", "--no-worker"], settings)).await
     }
 
+    /// A service that may allocate this much.
+    #[cfg(target_os = "linux")]
+    pub async fn start_with_memory(mebibytes: u32, settings: &[(&str, &str)]) -> Self {
+        let mut command = Command::new("prlimit");
+        command.arg(format!("--data={}", u64::from(mebibytes) << 20)).arg(THIS);
+        Self::started_by(set_up(command, &["serve", "--no-worker"], settings)).await
+    }
+
     async fn started_by(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -131,9 +139,19 @@ impl Service {
 
     /// Asks the service to stop, as a container platform does, and waits until it has. Returns whether it ended well.
     pub async fn terminate(&mut self) -> bool {
+        self.stop(Signal::SIGTERM).await
+    }
+
+    /// The same with another signal.
+    pub async fn stop(&mut self, signal: Signal) -> bool {
         let process = Pid::from_raw(self.child.id().unwrap().try_into().unwrap());
-        kill(process, Signal::SIGTERM).unwrap();
+        kill(process, signal).unwrap();
         in_time("the service has stopped", self.child.wait()).await.unwrap().success()
+    }
+
+    /// Ends the service as the kernel does that is out of memory: it learns nothing of it.
+    pub async fn kill(mut self) {
+        self.child.kill().await.unwrap();
     }
 
     /// The processor time used by all threads of the service.

@@ -1,17 +1,22 @@
 //! A proxy in front of PostgreSQL that misbehaves as networks and virtual machines do.
 
+use std::io;
 use std::path::PathBuf;
 use std::thread;
+use std::time::Duration;
 
 use portico::kernel::lifecycle::Lifecycle;
-use tokio::io::{AsyncRead, AsyncReadExt, copy_bidirectional};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::watch;
+use tokio::time::sleep;
 
 /// Passes connections to the server at a Unix socket.
 pub struct Proxy {
     /// The number of times that what was established has been swallowed.
     swallowed: watch::Sender<u32>,
+    /// How much later than the server the proxy answers.
+    delay: watch::Sender<Duration>,
 }
 
 impl Proxy {
@@ -25,11 +30,11 @@ impl Proxy {
         listener.set_nonblocking(true).unwrap();
         url.set_host(Some("127.0.0.1")).unwrap();
         url.set_port(Some(listener.local_addr().unwrap().port())).unwrap();
-        let proxy = Self { swallowed: watch::Sender::new(0) };
-        let swallowed = proxy.swallowed.clone();
+        let proxy = Self { swallowed: watch::Sender::new(0), delay: watch::Sender::new(Duration::ZERO) };
+        let (swallowed, delay) = (proxy.swallowed.clone(), proxy.delay.clone());
         thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(serve(listener, socket, swallowed));
+            runtime.block_on(serve(listener, socket, swallowed, delay));
         });
         (proxy, url.into())
     }
@@ -39,25 +44,53 @@ impl Proxy {
     pub fn swallow_established(&self) {
         self.swallowed.send_modify(|times| *times += 1);
     }
+
+    /// From now on, what the server says arrives this much later.
+    pub fn delay_answers(&self, time: Duration) {
+        self.delay.send_replace(time);
+    }
 }
 
-async fn serve(listener: std::net::TcpListener, socket: PathBuf, swallowed: watch::Sender<u32>) {
+async fn serve(listener: std::net::TcpListener, socket: PathBuf, swallowed: watch::Sender<u32>, delay: watch::Sender<Duration>) {
     let (listener, tasks) = (TcpListener::from_std(listener).unwrap(), Lifecycle::default());
     loop {
         let (client, _) = listener.accept().await.unwrap();
         let server = UnixStream::connect(&socket).await.unwrap();
-        tasks.spawn(pass(client, server, swallowed.subscribe()));
+        tasks.spawn(pass(client, server, swallowed.subscribe(), delay.subscribe()));
     }
 }
 
-async fn pass(mut client: TcpStream, mut server: UnixStream, mut swallowed: watch::Receiver<u32>) {
+async fn pass(mut client: TcpStream, mut server: UnixStream, mut swallowed: watch::Receiver<u32>, delay: watch::Receiver<Duration>) {
     swallowed.mark_unchanged();
+    let (mut requests, mut to_client) = client.split();
+    let (mut answers, mut to_server) = server.split();
     tokio::select! {
-        _ = copy_bidirectional(&mut client, &mut server) => {}
+        // Whoever of the two closes the connection closes it for both.
+        _ = copy(&mut requests, &mut to_server) => {}
+        _ = copy_late(&mut answers, &mut to_client, &delay) => {}
         _ = swallowed.changed() => swallow(client).await,
     }
     // The server must not see that its client is gone.
     drop(server);
+}
+
+async fn copy_late(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+    delay: &watch::Receiver<Duration>,
+) -> io::Result<()> {
+    let mut passed = [0; 16 * 1024];
+    loop {
+        let read = from.read(&mut passed).await?;
+        let time = *delay.borrow();
+        if !time.is_zero() {
+            sleep(time).await;
+        }
+        if read == 0 {
+            return to.shutdown().await;
+        }
+        to.write_all(&passed[..read]).await?;
+    }
 }
 
 /// Reads until the client closes the connection.

@@ -100,6 +100,72 @@ async fn who_lost_the_lease_does_not_end_the_newer_attempt() {
 }
 
 #[tokio::test]
+async fn what_a_dead_worker_had_in_flight_comes_back_when_it_has_missed_three_signs_of_life() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    let dying = world.another_instance();
+    dying.state.webhooks.beat().await.unwrap();
+    world.state.webhooks.beat().await.unwrap();
+    world.publish("order.created").await;
+    let claimed = dying.state.webhooks.fan_out_and_claim(10).await.unwrap().pop().unwrap();
+    let late = dying.state.webhooks.send(claimed).await;
+    for _ in 0..2 {
+        world.state.webhooks.beat().await.unwrap();
+        assert_eq!(world.deliver().await, 0, "it may only be slow");
+    }
+    world.state.webhooks.beat().await.unwrap();
+    assert_eq!(world.deliver().await, 1);
+    assert_eq!(world.count("select count(*) from workers").await, 1, "the dead one is forgotten");
+
+    // It was only stopped, and goes on.
+    dying.state.webhooks.record(&[late]).await.unwrap();
+    dying.state.webhooks.beat().await.unwrap();
+    let delivery = world.last_delivery().await;
+    assert_eq!((&delivery["status"], &delivery["attempt_count"]), (&json!("delivered"), &json!(2)), "the late result changes nothing");
+    assert_eq!(delivery["attempts"][0]["error"], "interrupted");
+    assert_eq!((world.count("select count(*) from workers").await, receiver.count()), (2, 2));
+}
+
+#[tokio::test]
+async fn a_worker_that_gives_signs_of_life_keeps_what_it_has_in_flight_as_does_one_that_cannot_give_any() {
+    let world = World::new().await;
+    let (_receiver, _) = world.subscriber("shop.test").await;
+    let [lively, former] = [(); 2].map(|()| world.another_instance());
+    for instance in [&lively, &former] {
+        world.publish("order.created").await;
+        assert_eq!(instance.state.webhooks.fan_out_and_claim(10).await.unwrap().len(), 1);
+    }
+    for _ in 0..10 {
+        lively.state.webhooks.beat().await.unwrap();
+        world.state.webhooks.beat().await.unwrap();
+        assert_eq!(world.state.webhooks.reclaim().await.unwrap(), 0);
+    }
+    world.pass(TimeDelta::seconds(60));
+    assert_eq!(world.state.webhooks.reclaim().await.unwrap(), 2, "a lease ends all the same");
+}
+
+#[tokio::test]
+async fn a_worker_that_stops_gives_signs_of_life_until_its_last_attempt_is_recorded() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    let answered = CancellationToken::new();
+    receiver.will([Reply::When(answered.clone())]);
+    world.publish("order.created").await;
+    let lifecycle = Lifecycle::default();
+    world.state.webhooks.start_worker(&lifecycle);
+    receiver.waits_for(1).await;
+    let signs = async || world.count("select coalesce(sum(beats), 0)::bigint from workers").await;
+    let last_attempt = async {
+        lifecycle.stopping().cancelled().await;
+        let before = signs().await;
+        until("two more signs of life are given", async || signs().await >= before + 2).await;
+        answered.cancel();
+    };
+    tokio::join!(lifecycle.stop(), last_attempt);
+    assert_eq!(world.count("select count(*) from deliveries where state = 'delivered'").await, 1);
+}
+
+#[tokio::test]
 async fn recording_twice_records_once() {
     let world = World::new().await;
     let (_receiver, _) = world.subscriber("shop.test").await;

@@ -2,10 +2,10 @@
 
 use chrono::TimeDelta;
 use portico::callers::Scope;
+use portico::kernel::database::Transaction;
 use portico::kernel::ids::CompanyId;
 use reqwest::Method;
 use serde_json::json;
-use sqlx::{Postgres, Transaction};
 use uuid::Uuid;
 
 use crate::support::World;
@@ -48,7 +48,7 @@ async fn a_company_whose_endpoints_are_slow_leaves_permits_for_others() {
 }
 
 /// Holds the row of the endpoint that the last slice of a company's fan-out locks, so that it stands still.
-async fn hold_last_endpoint(world: &World, company: CompanyId) -> Transaction<'static, Postgres> {
+async fn hold_last_endpoint(world: &World, company: CompanyId) -> Transaction<'static> {
     let mut transaction = world.pool.begin().await.unwrap();
     let sql =
         "select from endpoints where subscription_id = (select max(id::text)::uuid from subscriptions where company_id = $1) for update";

@@ -23,6 +23,7 @@ use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 use crate::webhooks::delivery_state::{LEASE, Lane, MAX_CLOCK_SKEW, MAX_INTERRUPTIONS};
 use crate::webhooks::endpoint::Endpoints;
 use crate::webhooks::engine::claim::queries::Limits;
+use crate::webhooks::engine::claim::reclaim::Lost;
 use crate::webhooks::permits::Shares;
 use crate::webhooks::tracks::Track;
 use crate::webhooks::{Claimed, Webhooks};
@@ -131,7 +132,7 @@ impl Webhooks {
             cool_down: self.settings.circuit.cool_down(),
         };
         let mut conn = self.delivery_pools.of(Track::Lanes).acquire().await?;
-        let (summary, taken) = queries::claim_due(&mut conn, lane, limits, shares, after, self.clock.now()).await?;
+        let (summary, taken) = queries::claim_due(&mut conn, lane, limits, shares, after, self.worker, self.clock.now()).await?;
         let claimed = self.complete(&mut conn, taken).await?;
         Ok((summary, claimed))
     }
@@ -149,14 +150,16 @@ impl Webhooks {
         Ok(taken.into_iter().filter_map(|taken| taken.complete(&endpoints, &bodies)).collect())
     }
 
-    /// Reclaims deliveries whose lease has expired, or begins impossibly far in the future, and logs their lost attempts. Returns
-    /// their number.
+    /// Reclaims deliveries whose worker is dead, and those whose lease has expired or begins impossibly far in the future, and logs their
+    /// lost attempts. Returns their number.
     pub async fn reclaim(&self) -> Result<u64, sqlx::Error> {
         let now = self.clock.now();
         let mut conn = self.delivery_pools.of(Track::Lanes).acquire().await?;
-        let lost = reclaim::release_expired(&mut conn, now - LEASE, now + MAX_CLOCK_SKEW, MAX_INTERRUPTIONS, now).await?;
+        let (workers, beats) = self.colleagues.dead().into_iter().map(|(worker, beats)| (worker.uuid(), beats)).unzip();
+        let lost = Lost { workers, beats, expired_before: now - LEASE, impossible_after: now + MAX_CLOCK_SKEW };
+        let lost = reclaim::release(&mut conn, &lost, MAX_INTERRUPTIONS, now).await?;
         if lost > 0 {
-            tracing::warn!(lost, "leases of deliveries expired in flight, probably because their worker died; the deliveries are retried");
+            tracing::warn!(lost, "the worker of deliveries in flight has died; the deliveries are retried");
         }
         Ok(lost)
     }

@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::kernel::database::Connection;
-use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
+use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId, WorkerId};
 use crate::webhooks::delivery_state::Lane;
 use crate::webhooks::engine::claim::{ClaimSummary, ClaimedRow};
 use crate::webhooks::permits::Shares;
@@ -42,6 +42,7 @@ pub async fn claim_due(
     limits: Limits,
     shares: &Shares,
     after: SubscriptionId,
+    worker: WorkerId,
     now: DateTime<Utc>,
 ) -> Result<(ClaimSummary, Vec<ClaimedRow>), sqlx::Error> {
     let mut rows = sqlx::query!(
@@ -110,8 +111,8 @@ pub async fn claim_due(
              returning id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts, failures, created_at
          ), flown as (
              insert into in_flight (id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts, failures,
-                                    claimed_at, created_at)
-             select id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts + 1, failures, $7, created_at
+                                    worker, claimed_at, created_at)
+             select id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts + 1, failures, $12, $7, created_at
              from taken
              returning id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts, failures
          ), held as (
@@ -173,6 +174,7 @@ pub async fn claim_due(
         &shares.rooms,
         shares.company,
         i64::from(limits.held),
+        worker.uuid(),
     )
     .fetch_all(conn)
     .await?;

@@ -1,31 +1,44 @@
 //! Takes deliveries back from workers that died.
 
 use chrono::{DateTime, Utc};
+use uuid::Uuid;
 
 use crate::kernel::database::Connection;
 use crate::kernel::ids::AttemptId;
 use crate::webhooks::sending::fault::Fault;
 
-/// Ends the leases taken before `expired_before` and those that appear to be taken after `impossible_after`. The attempt is logged
-/// as interrupted. Its delivery becomes due again, or fails once it has lost `interruptions` attempts this way. Returns the number
-/// of leases.
-pub async fn release_expired(
-    conn: &mut Connection,
-    expired_before: DateTime<Utc>,
-    impossible_after: DateTime<Utc>,
-    interruptions: i16,
-    now: DateTime<Utc>,
-) -> Result<u64, sqlx::Error> {
+/// Which leases are ended.
+#[derive(Debug)]
+pub struct Lost {
+    /// Those of these workers, if they have counted no further than to `beats`. They are removed.
+    pub workers: Vec<Uuid>,
+    pub beats: Vec<i64>,
+    /// Those taken before this instant,
+    pub expired_before: DateTime<Utc>,
+    /// and those that appear to be taken after this one.
+    pub impossible_after: DateTime<Utc>,
+}
+
+/// Ends leases. The attempt is logged as interrupted. Its delivery becomes due again, or fails once it has lost `interruptions` attempts
+/// this way. Returns the number of leases.
+pub async fn release(conn: &mut Connection, lost: &Lost, interruptions: i16, now: DateTime<Utc>) -> Result<u64, sqlx::Error> {
     let time = &AttemptId::new(now).uuid().to_string()[..15];
     let released = sqlx::query_scalar!(
-        r#"with expired as materialized (
+        r#"with dead as (
+             delete from workers using unnest($7::uuid[], $8::bigint[]) as silent (id, beats)
+             where workers.id = silent.id and workers.beats = silent.beats
+             returning workers.id
+         ), ended as materialized (
              select id, subscription_id from in_flight where claimed_at <= $1 or claimed_at > $6
+             union
+             select of_dead.* from dead
+             cross join lateral (select id, subscription_id from in_flight where worker = dead.id offset 0) as of_dead
          ), endpoint as materialized (
-             select subscription_id from endpoints where subscription_id in (select subscription_id from expired)
+             select subscription_id from endpoints where subscription_id in (select subscription_id from ended)
              order by subscription_id for no key update
          ), lost as (
              delete from in_flight
-             where id in (select id from expired) and (claimed_at <= $1 or claimed_at > $6) and (select count(*) from endpoint) > 0
+             where id in (select id from ended) and (select count(*) from endpoint) > 0
              returning *, not cancelled and attempts - failures < $2 as again
          ), logged as (
              insert into attempts (id, delivery_id, number, started_at, error, request_headers)
@@ -47,12 +60,14 @@ pub async fn release_expired(
              where endpoints.subscription_id = of_each.subscription_id
          )
          select count(*) as "lost!" from lost"#,
-        expired_before,
+        lost.expired_before,
         interruptions,
         now,
         Fault::Interrupted.as_str(),
         time,
-        impossible_after,
+        lost.impossible_after,
+        &lost.workers,
+        &lost.beats,
     )
     .fetch_one(conn)
     .await?;

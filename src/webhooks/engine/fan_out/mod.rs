@@ -85,7 +85,7 @@ impl Webhooks {
             flights: i32::try_from(limit).unwrap_or(i32::MAX),
         };
         let mut conn = self.delivery_pools.of(track).acquire().await?;
-        let (fanned_out, taken) = queries::fan_out(&mut conn, whose, limits, shares, self.clock.now()).await?;
+        let (fanned_out, taken) = queries::fan_out(&mut conn, whose, limits, shares, self.worker, self.clock.now()).await?;
         let claimed = self.complete(&mut conn, taken).await?;
         Ok((fanned_out, claimed))
     }

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use crate::kernel::database::{Connection, column};
-use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
+use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId, WorkerId};
 use crate::webhooks::engine::claim::ClaimedRow;
 use crate::webhooks::engine::fan_out::{FannedOut, Whose};
 use crate::webhooks::permits::Shares;
@@ -49,6 +49,7 @@ pub async fn fan_out(
     whose: Whose<'_>,
     limits: Limits,
     shares: &Shares,
+    worker: WorkerId,
     now: DateTime<Utc>,
 ) -> Result<(FannedOut, Vec<ClaimedRow>), sqlx::Error> {
     // The statement generates the ids as the program does: a time prefix, then random bits.
@@ -174,8 +175,9 @@ pub async fn fan_out(
          ), settled as materialized (
              select wanted.*, id in (select unnest(ids[:room]) from endpoint) as flies from wanted
          ), flown as (
-             insert into in_flight (id, company_id, subscription_id, event_id, event, sequence, attempts, failures, claimed_at, created_at)
-             select id, company_id, subscription_id, event_id, name, sequence, 1, 0, $2, $2 from settled where flies
+             insert into in_flight (id, company_id, subscription_id, event_id, event, sequence, attempts, failures, worker, claimed_at,
+                                    created_at)
+             select id, company_id, subscription_id, event_id, name, sequence, 1, 0, $17, $2, $2 from settled where flies
          ), queued as (
              insert into waiting (id, company_id, subscription_id, event_id, event, sequence, chain, lane, due_at, created_at, updated_at)
              select id, company_id, subscription_id, event_id, name, sequence, chain, case when chain is null then 0 else 2 end, $2, $2, $2
@@ -219,6 +221,7 @@ pub async fn fan_out(
         &companies,
         others,
         COMPANY_LOCK,
+        worker.uuid(),
     )
     .fetch_all(conn)
     .await?;

@@ -42,7 +42,7 @@ impl Webhooks {
         }
         let limits = Limits { opens_after: self.settings.circuit.opens_after(), cool_down: self.settings.circuit.cool_down() };
         let mut conn = self.delivery_pools.of(track).acquire().await?;
-        let (recorded, taken) = queries::record_attempts(&mut conn, &columns, &refill(), limits, now).await?;
+        let (recorded, taken) = queries::record_attempts(&mut conn, &columns, &refill(), limits, self.worker, now).await?;
         let claimed_until = taken.iter().map(|(due_at, taken)| (taken.subscription, *due_at)).collect();
         let claimed = self.complete(&mut conn, taken.into_iter().map(|(_, taken)| taken).collect()).await?;
         if recorded < attempts.len() as u64 {

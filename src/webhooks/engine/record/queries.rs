@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::kernel::database::Connection;
-use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
+use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId, WorkerId};
 use crate::webhooks::engine::claim::ClaimedRow;
 use crate::webhooks::engine::record::Columns;
 use crate::webhooks::engine::refill::Refill;
@@ -28,6 +28,7 @@ pub async fn record_attempts(
     columns: &Columns,
     refill: &Refill,
     limits: Limits,
+    worker: WorkerId,
     now: DateTime<Utc>,
 ) -> Result<(u64, Vec<(DateTime<Utc>, ClaimedRow)>), sqlx::Error> {
     let rows = sqlx::query!(
@@ -99,8 +100,8 @@ pub async fn record_attempts(
              returning id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts, failures, created_at, due_at
          ), flown as (
              insert into in_flight (id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts, failures,
-                                    claimed_at, created_at)
-             select id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts + 1, failures, $15, created_at
+                                    worker, claimed_at, created_at)
+             select id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts + 1, failures, $23, $15, created_at
              from taken
          ), refilled as (
              select subscription_id, count(*)::integer as deliveries from taken group by subscription_id
@@ -153,6 +154,7 @@ pub async fn record_attempts(
         &refill.due_from,
         &columns.buckets,
         &columns.certificates as &[Option<DateTime<Utc>>],
+        worker.uuid(),
     )
     .fetch_all(conn)
     .await?;

@@ -1,0 +1,110 @@
+//! An instance is killed while it answers requests and has deliveries in flight: reliability, "A worker dies".
+
+use std::iter;
+use std::net::SocketAddr;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use futures::future::join_all;
+use reqwest::Client;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use crate::support::World;
+use crate::support::program::Service;
+use crate::support::receiver::{Reply, authority, event_ids};
+use crate::support::waiting::{in_time, until};
+
+/// The time in which what a killed worker had in flight must have arrived.
+const PROMISED: Duration = Duration::from_secs(10);
+/// The deliveries that are in flight when it is killed.
+const HELD: usize = 20;
+/// Clients that each publish one event after the other.
+const CLIENTS: usize = 4;
+
+#[tokio::test]
+async fn what_a_killed_instance_had_in_flight_arrives_within_ten_seconds_and_nothing_acknowledged_is_lost() {
+    let world = World::new().await;
+    let receiver = world.endpoint("localhost").await;
+    world.subscribe(&receiver, json!({ "events": ["driver.online"] })).await;
+    let answered = CancellationToken::new();
+    receiver.will(iter::repeat_n(Reply::When(answered.clone()), HELD));
+    let settings = [
+        ("database.url", world.database.as_str()),
+        ("application_key", world.application_key_setting.as_str()),
+        ("webhooks.allowed_networks", "127.0.0.0/8"),
+        ("webhooks.extra_root_certificates", authority().certificate_path().to_str().unwrap()),
+    ];
+    let killed = Service::start_with(&[], &settings).await;
+    let sample = world.state.developers.catalogue.find("driver.online").unwrap().sample.clone();
+    let shop = Shop {
+        instances: Mutex::new(vec![killed.address]),
+        key: world.api_key.clone(),
+        sample: sample.into(),
+        done: CancellationToken::new(),
+    };
+
+    let fault = async {
+        receiver.waits_for(HELD).await;
+        let survivor = Service::start_with(&[], &settings).await;
+        shop.instances.lock().unwrap().push(survivor.address);
+        sleep(Duration::from_millis(500)).await;
+        let killed_at = Instant::now();
+        killed.kill().await;
+        answered.cancel();
+        sleep(Duration::from_millis(500)).await;
+        shop.done.cancel();
+        (survivor, killed_at)
+    };
+    let clients = join_all((0..CLIENTS).map(|client| shop.publish(client)));
+    let (acknowledged, (survivor, killed_at)) =
+        in_time("everything is acknowledged by the other instance", async { tokio::join!(clients, fault) }).await;
+    let published: i64 = acknowledged.into_iter().sum();
+    // Some have arrived already, but nobody knows that who lives.
+    let delivered = async || world.count("select count(*) from deliveries where state = 'delivered'").await;
+    until("everything is delivered again", async || delivered().await == published).await;
+    let took = killed_at.elapsed();
+
+    assert!(took < PROMISED, "{took:?}");
+    let interrupted = world.count("select count(*) from attempts where error = 'interrupted'").await;
+    assert!(interrupted >= HELD as i64, "{interrupted} attempts were interrupted");
+    assert_eq!(world.count("select count(*) from events where name = 'driver.online'").await, published);
+    assert_eq!(event_ids(&receiver.received()).len() as i64, published);
+    drop(survivor);
+}
+
+/// The systems of a company, and the proxy before the instances.
+struct Shop {
+    instances: Mutex<Vec<SocketAddr>>,
+    key: String,
+    sample: Value,
+    done: CancellationToken,
+}
+
+impl Shop {
+    /// Publishes one event after the other until it is told to stop; returns how many were acknowledged. What gets no answer is sent
+    /// again to the next instance, with the same key.
+    async fn publish(&self, client: usize) -> i64 {
+        let (http, mut acknowledged) = (Client::builder().no_proxy().build().unwrap(), 0);
+        while !self.done.is_cancelled() {
+            let body = json!({ "event": "driver.online", "data": self.sample, "idempotency_key": format!("{client}-{acknowledged}") });
+            let url = format!("http://{}/developers/int/v1/events", self.next());
+            match http.post(url).bearer_auth(&self.key).json(&body).send().await {
+                Ok(answer) => {
+                    assert!([200, 201].contains(&answer.status().as_u16()), "{answer:?}");
+                    acknowledged += 1;
+                }
+                Err(_) => sleep(Duration::from_millis(10)).await,
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
+        acknowledged
+    }
+
+    fn next(&self) -> SocketAddr {
+        let mut instances = self.instances.lock().unwrap();
+        instances.rotate_left(1);
+        instances[0]
+    }
+}

@@ -1,0 +1,48 @@
+//! The program of a developer is killed and started again, or stopped: reliability, "An instance starts or stops".
+
+use nix::sys::signal::Signal;
+use portico::dev::temporary::TemporaryDirectory;
+use reqwest::{Client, StatusCode};
+
+use crate::support::database;
+use crate::support::program::Service;
+
+/// What `cargo run` does with nothing but a data directory.
+fn development(directory: &TemporaryDirectory) -> [(&'static str, &str); 2] {
+    [("environment", "development"), ("dev.data_dir", directory.path().to_str().unwrap())]
+}
+
+async fn is_ready(service: &Service) -> bool {
+    let http = Client::builder().no_proxy().build().unwrap();
+    http.get(format!("http://{}/readyz", service.address)).send().await.unwrap().status() == StatusCode::OK
+}
+
+#[tokio::test]
+async fn in_development_a_killed_program_can_be_started_again_at_once_six_times_in_a_row() {
+    let directory = TemporaryDirectory::make("portico-it-killed").unwrap();
+    let settings = development(&directory);
+    for start in 0..=6 {
+        let service = Service::start_with(&[], &settings).await;
+        assert!(is_ready(&service).await, "start {start}: {}", service.log());
+        service.kill().await;
+    }
+    // The kernel ends the server of the last one as well. Its files are removed when it has gone.
+    let mut last = Service::start_with(&[], &settings).await;
+    assert!(last.stop(Signal::SIGTERM).await, "{}", last.log());
+}
+
+#[tokio::test]
+async fn stopping_says_nothing_of_connections_that_the_program_closed_itself() {
+    let directory = TemporaryDirectory::make("portico-it-stopped").unwrap();
+    let (development, url) = (development(&directory), database::fresh().await);
+    let external = [("database.url", url.as_str()), ("http.shutdown_delay", "0s")];
+    for settings in [&development, &external] {
+        for signal in [Signal::SIGTERM, Signal::SIGINT] {
+            let mut service = Service::start_with(&[], settings).await;
+            assert!(is_ready(&service).await, "{}", service.log());
+            assert!(service.stop(signal).await, "{}", service.log());
+            let log = service.log();
+            assert!(!log.contains("WARN") && !log.contains("ERROR"), "{signal}: {log}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Every answer of the database comes late: reliability, "The database goes away".
+
+use std::time::{Duration, Instant};
+
+use portico::kernel::lifecycle::Lifecycle;
+use reqwest::Method;
+use serde_json::json;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use crate::drills::load;
+use crate::support::World;
+use crate::support::customers::{EMAIL, PASSWORD, login};
+use crate::support::database;
+use crate::support::proxy::Proxy;
+use crate::support::waiting::in_time;
+
+/// A hundred times what it takes within a data centre.
+const SLOW: Duration = Duration::from_millis(100);
+/// Longer than any statement is waited for.
+const FAR_TOO_SLOW: Duration = Duration::from_secs(10);
+
+#[tokio::test]
+async fn with_a_slow_database_everything_takes_longer_and_works() {
+    let (proxy, url) = Proxy::of(&database::fresh().await);
+    let world = World::on(&url, &[]).await;
+    let card = world.card().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    let lifecycle = Lifecycle::default();
+    world.state.webhooks.start_worker(&lifecycle);
+    let stop = CancellationToken::new();
+    let fault = async {
+        proxy.delay_answers(SLOW);
+        sleep(Duration::from_secs(1)).await;
+        login(&world, EMAIL, PASSWORD).await.ok(200);
+        world.request(Method::GET, "/readyz").send().await.ok(200);
+        sleep(Duration::from_secs(1)).await;
+        stop.cancel();
+    };
+    let (clients, ()) =
+        in_time("everything is acknowledged", async { tokio::join!(load::until_acknowledged(&world, &card, &stop), fault) }).await;
+    load::everything_is_delivered(&world, &receiver).await;
+    proxy.delay_answers(Duration::ZERO);
+    load::is_there_once(&world, clients).await;
+    assert_eq!(world.count("select count(*) from attempts").await, world.count("select count(*) from deliveries").await);
+    lifecycle.stop().await;
+}
+
+#[tokio::test]
+async fn a_database_that_is_far_too_slow_is_not_waited_for() {
+    let (proxy, url) = Proxy::of(&database::fresh().await);
+    let world = World::on(&url, &[("database.statement_timeout", "1s")]).await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    proxy.delay_answers(FAR_TOO_SLOW);
+    for _ in 0..2 {
+        let asked = Instant::now();
+        login(&world, EMAIL, PASSWORD).await.refused(503, "database_unavailable");
+        assert!(asked.elapsed() < FAR_TOO_SLOW, "{:?}", asked.elapsed());
+        world.request(Method::GET, "/healthz").send().await.ok(200);
+    }
+    proxy.delay_answers(Duration::ZERO);
+    login(&world, EMAIL, PASSWORD).await.ok(200);
+}
