@@ -4,6 +4,7 @@ mod blackholed_connections;
 mod crowds;
 mod failover;
 mod load;
+mod long_reader;
 mod refused_connections;
 mod rolling_restart;
 mod rolling_upgrade;
