@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::figures::{Aim, Figures, millis};
 use crate::support::calls::Caller;
 use crate::support::company::Company;
-use crate::support::hub::{self, FanOut};
+use crate::support::hub::{self, Statements};
 use crate::support::publisher::Publisher;
 use crate::support::service::Service;
 use crate::support::sink::Sink;
@@ -55,12 +55,12 @@ fn of_sizes(figures: &mut Figures) {
         Publisher::for_company(&service, company)
     });
     let service = service.restart(&["--no-worker"]);
-    let (fan_out, mut caller) = (FanOut::of(&service), Caller::connect(service.address));
+    let (statements, mut caller) = (Statements::of(&service), Caller::connect(service.address));
     let mut times = [const { Vec::new() }; 3];
     for _ in 0..=rounds {
         for (publisher, times) in publishers.iter().zip(&mut times) {
             caller.ask(201, &publisher.one(EVENT));
-            times.push(fan_out.run());
+            times.push(statements.fan_out());
         }
     }
     // In the first round the statement is planned.

@@ -14,6 +14,7 @@ mod backlog;
 mod callbacks;
 mod codes;
 mod console;
+mod days;
 mod drain;
 mod fan_out;
 mod figures;
@@ -54,6 +55,7 @@ enum Bench {
     Publish,
     Latency,
     FanOut,
+    Days,
     Backlog,
     Queue,
     Hang,
@@ -80,6 +82,7 @@ impl Bench {
             Self::Publish => publish::measure(figures),
             Self::Latency => latency::measure(figures),
             Self::FanOut => fan_out::measure(figures),
+            Self::Days => days::measure(figures),
             Self::Backlog => backlog::measure(figures),
             Self::Queue => queue::measure(figures),
             Self::Hang => hang::measure(figures),

@@ -1,17 +1,20 @@
 //! Retention: which events, deliveries and attempts are kept, and for how long (`docs/specification/decisions.md`, section 7).
 //!
 //! The three tables are partitioned by the day of the id. Housekeeping creates the partitions of the coming days. When a day has been
-//! over for longer than `webhooks.retention`, housekeeping drops its partitions, except for rows that are still needed: failed
-//! deliveries, which are kept for `webhooks.failed_retention`, and the attempts and events of deliveries that are still in the log.
+//! over for longer than `webhooks.retention`, housekeeping drops its partitions, and leaves smaller ones with the rows that are still
+//! needed: failed deliveries, which are kept for `webhooks.failed_retention`, and the attempts and events of deliveries that are still in
+//! the log. Nobody waits for it (`tests/it/drills/long_reader.rs`).
 //! Every delivery in the log therefore has its event, and an event is deleted with the last of its deliveries. Finished replays are
 //! deleted when nothing is left that they could have replayed. What a paused webhook holds is cancelled when it is as old as a failed
 //! delivery that is dropped; figures are kept for the longest period that can be asked for.
 
 use std::time::Duration;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::events;
+use crate::kernel::daily_partitions::{self, HousekeepingError};
+use crate::kernel::database::Connection;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::webhooks::{Webhooks, engine, figures, replays};
 
@@ -19,28 +22,37 @@ const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(3600);
 
 impl Webhooks {
     /// Creates the partitions of today and the coming days, before the first event of a program's life.
-    pub async fn create_partitions(&self) -> Result<(), sqlx::Error> {
-        let today = self.clock.now().date_naive();
-        let mut conn = self.worker_pool.acquire().await?;
-        engine::retention::create_partitions(&mut conn, today).await?;
-        events::create_partitions(&mut conn, today).await
+    pub async fn create_partitions(&self) -> Result<(), HousekeepingError> {
+        let mut conn = self.worker_pool.acquire_patient().await?;
+        match daily_partitions::keep_house(&mut conn).await? {
+            true => create_ahead(&mut conn, self.clock.now()).await,
+            false => Ok(()),
+        }
     }
 
     /// Creates the partitions of the coming days and deletes what is past its retention. Events are last: one is needed as long as a
-    /// delivery of it is in the log.
-    pub async fn maintain_partitions(&self) -> Result<(), sqlx::Error> {
-        self.create_partitions().await?;
-        let now = self.clock.now();
+    /// delivery of it is in the log. Does nothing while another instance does it.
+    pub async fn maintain_partitions(&self) -> Result<(), HousekeepingError> {
         let mut conn = self.worker_pool.acquire_patient().await?;
+        if !daily_partitions::keep_house(&mut conn).await? {
+            return Ok(());
+        }
+        let now = self.clock.now();
         let before = |retention| now - TimeDelta::from_std(retention).unwrap_or(TimeDelta::days(36_500));
         let (kept_since, failed_since) = (before(self.settings.retention), before(self.settings.failed_retention));
         self.cancel_held(failed_since).await?;
         figures::delete_expired(&mut conn, now).await?;
-        engine::retention::delete_expired(&mut conn, kept_since, failed_since).await?;
-        events::delete_expired(&mut conn, kept_since).await?;
         replays::delete_ended(&mut conn, failed_since).await?;
-        replays::delete_expired_keys(&mut conn, now).await
+        replays::delete_expired_keys(&mut conn, now).await?;
+        create_ahead(&mut conn, now).await?;
+        engine::retention::delete_expired(&mut conn, kept_since, failed_since).await?;
+        events::delete_expired(&mut conn, kept_since).await
     }
+}
+
+async fn create_ahead(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), HousekeepingError> {
+    engine::retention::create_partitions(conn, now.date_naive()).await?;
+    events::create_partitions(conn, now.date_naive()).await
 }
 
 /// Runs housekeeping at start-up and every hour. On shutdown the step that runs is given up, and is done again the next time.

@@ -55,17 +55,17 @@ pub fn publish(service: &Service, events: usize) {
 
 /// Fans out every published event; all deliveries are then due. The service must run without a worker.
 pub fn fan_out(service: &Service) {
-    FanOut::of(service).run();
+    Statements::of(service).fan_out();
     Database::of(service).execute("vacuum analyze");
 }
 
-/// Fan-out in this process, for a service that runs without a worker.
-pub struct FanOut {
+/// What a worker has the database do, in this process, for a service that runs without one.
+pub struct Statements {
     runtime: Runtime,
     webhooks: Webhooks,
 }
 
-impl FanOut {
+impl Statements {
     pub fn of(service: &Service) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let guard = runtime.enter();
@@ -89,10 +89,17 @@ impl FanOut {
     }
 
     /// Fans out every published event; returns how long it took.
-    pub fn run(&self) -> Duration {
+    pub fn fan_out(&self) -> Duration {
         let begin = Instant::now();
         self.runtime.block_on(self.webhooks.fan_out()).unwrap();
         begin.elapsed()
+    }
+
+    /// Claims due deliveries, at most `limit`; returns how many, and how long it took.
+    pub fn claim(&self, limit: usize) -> (usize, Duration) {
+        let begin = Instant::now();
+        let claimed = self.runtime.block_on(self.webhooks.claim(limit)).unwrap();
+        (claimed.len(), begin.elapsed())
     }
 }
 

@@ -9,6 +9,7 @@ mod killed_instance;
 #[cfg(target_os = "linux")]
 mod little_memory;
 mod load;
+mod long_reader;
 mod refused_connections;
 mod restarts;
 mod rolling_restart;

@@ -8,6 +8,7 @@ mod grants;
 mod instances;
 mod listen_command;
 mod logging;
+mod migrating;
 pub mod openapi;
 mod problems;
 mod readiness;

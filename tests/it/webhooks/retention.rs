@@ -44,8 +44,7 @@ async fn days(world: &World) -> i64 {
 
 /// The number of partitions of the story's first day.
 async fn tables_of_the_first_day(world: &World) -> i64 {
-    let tables = "select count(*) from pg_class where relname in ('events_20260521', 'deliveries_20260521', 'attempts_20260521')";
-    world.count(tables).await
+    world.count("select count(*) from pg_class where relkind = 'r' and relname ~ '^(events|deliveries|attempts)_20260521'").await
 }
 
 #[tokio::test]
@@ -93,12 +92,14 @@ async fn a_failed_delivery_is_kept_for_ninety_days_with_its_event_and_attempts()
         world.pass(TimeDelta::days(40));
         maintain_partitions(&world).await;
         assert_eq!(kept(&world).await, [1, 1, 5], "the delivered delivery is deleted");
+        assert_eq!(tables_of_the_first_day(&world).await, 3, "those of what is kept");
         let delivery = world.last_delivery().await;
         assert_eq!((&delivery["status"], &delivery["payload"]["event"]), (&json!("failed"), &json!("order.created")));
     }
     world.pass(TimeDelta::days(11));
     maintain_partitions(&world).await;
     assert_eq!(kept(&world).await, [0, 0, 0]);
+    assert_eq!(tables_of_the_first_day(&world).await, 0);
 }
 
 #[tokio::test]

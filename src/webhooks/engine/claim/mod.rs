@@ -11,11 +11,11 @@
 mod queries;
 mod reclaim;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
 use crate::kernel::database::Connection;
@@ -98,6 +98,14 @@ impl ClaimedRow {
     }
 }
 
+/// The least id of the events whose bytes the claiming statements look up: those of the last day. A statement that may look up any event
+/// opens the indexes of every day that is kept, whether it claims something or not. Older ones, of late retries and replays, are looked up
+/// on their own.
+pub fn oldest_recent(now: DateTime<Utc>) -> Uuid {
+    let since = (now - TimeDelta::days(1)).timestamp_millis();
+    Uuid::from_u128(u128::from(since.unsigned_abs()) << 80)
+}
+
 /// The place from which a claim visits all endpoints. They are visited in descending order, and from the lowest id on it goes on with
 /// the highest.
 pub fn beginning() -> SubscriptionId {
@@ -146,7 +154,12 @@ impl Webhooks {
     pub(crate) async fn complete(&self, conn: &mut Connection, mut taken: Vec<ClaimedRow>) -> Result<Vec<Claimed>, sqlx::Error> {
         let endpoints =
             self.endpoint_cache.get_or_load(conn, &self.key, taken.iter().map(|taken| (taken.subscription, taken.version))).await?;
-        let bodies = taken.iter_mut().filter_map(|taken| Some((taken.event, Bytes::from(taken.body.take()?)))).collect();
+        let mut bodies: HashMap<_, _> = taken.iter_mut().filter_map(|taken| Some((taken.event, Bytes::from(taken.body.take()?)))).collect();
+        let older: BTreeSet<_> = taken.iter().filter(|taken| !bodies.contains_key(&taken.event)).map(|taken| taken.event.uuid()).collect();
+        if !older.is_empty() {
+            let found = queries::find_bodies(conn, &Vec::from_iter(older)).await?;
+            bodies.extend(found.into_iter().filter_map(|(event, body)| Some((event, Bytes::from(body?)))));
+        }
         Ok(taken.into_iter().filter_map(|taken| taken.complete(&endpoints, &bodies)).collect())
     }
 

@@ -1,11 +1,12 @@
 //! Moves deliveries from the queue into flight.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use uuid::Uuid;
 
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId, WorkerId};
 use crate::webhooks::delivery_state::Lane;
-use crate::webhooks::engine::claim::{ClaimSummary, ClaimedRow};
+use crate::webhooks::engine::claim::{ClaimSummary, ClaimedRow, oldest_recent};
 use crate::webhooks::permits::Shares;
 
 #[derive(Clone, Copy, Debug)]
@@ -20,8 +21,18 @@ pub struct Limits {
     pub cool_down: TimeDelta,
 }
 
+/// The bytes of events, of any age.
+pub async fn find_bodies(conn: &mut Connection, events: &[Uuid]) -> Result<Vec<(EventId, Option<Vec<u8>>)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"select wanted.id as "id!: EventId", (select body from event_stream where event_stream.id = wanted.id) as "body?"
+           from unnest($1::uuid[]) as wanted (id)"#,
+        events,
+    );
+    Ok(rows.fetch_all(conn).await?.into_iter().map(|row| (row.id, row.body)).collect())
+}
+
 /// Takes due deliveries of one lane: of each company those of the endpoints with the fewest in flight first. There is always at least one row; the
-/// row of an empty claim has no delivery. One delivery of each event carries the event's bytes.
+/// row of an empty claim has no delivery. One delivery of each recent event carries the event's bytes.
 ///
 /// `visited` steps from endpoint to endpoint through the index, beginning before `after` and at most once around. Its cost depends
 /// on the number of endpoints with waiting deliveries, not on the number of these deliveries. It steps backwards, because the
@@ -145,8 +156,8 @@ pub async fn claim_due(
                 flown.subscription_id as "subscription?: SubscriptionId", flown.event_id as "event?: EventId", flown.event as "event_name?",
                 flown.sequence as "sequence?", flown.attempts as "number?", flown.failures as "failures?", flown.chain is not null as "in_order?",
                 flown.replay_of is not null as "is_replay?", endpoint.version as "version?",
-                case when row_number() over (partition by flown.event_id) = 1 then (select body from event_stream where id = flown.event_id)
-                end as "body?"
+                case when row_number() over (partition by flown.event_id) = 1
+                then (select body from event_stream where id = flown.event_id and id >= $13) end as "body?"
          from (
              select (select subscription_id from visited order by place desc limit 1) as last,
                     (select count(*) from visited) >= $3 as unseen,
@@ -175,6 +186,7 @@ pub async fn claim_due(
         shares.company,
         i64::from(limits.held),
         worker.uuid(),
+        oldest_recent(now),
     )
     .fetch_all(conn)
     .await?;

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::kernel::database::{Connection, column};
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId, WorkerId};
-use crate::webhooks::engine::claim::ClaimedRow;
+use crate::webhooks::engine::claim::{ClaimedRow, oldest_recent};
 use crate::webhooks::engine::fan_out::{FannedOut, Whose};
 use crate::webhooks::permits::Shares;
 
@@ -195,8 +195,8 @@ pub async fn fan_out(
                 flying.id as "delivery?: DeliveryId", flying.company_id as "company?: CompanyId",
                 flying.subscription_id as "subscription?: SubscriptionId", flying.event_id as "event?: EventId", flying.name as "event_name?",
                 flying.sequence as "sequence?", flying.version as "version?",
-                case when row_number() over (partition by flying.event_id) = 1 then (select body from event_stream where id = flying.event_id)
-                end as "body?"
+                case when row_number() over (partition by flying.event_id) = 1
+                then (select body from event_stream where id = flying.event_id and id >= $18) end as "body?"
          from (
              select (select count(*) from drained) as events, exists (select from queued) as queued,
                     coalesce((select max(place) from turn) = $8, false) as more,
@@ -222,6 +222,7 @@ pub async fn fan_out(
         others,
         COMPANY_LOCK,
         worker.uuid(),
+        oldest_recent(now),
     )
     .fetch_all(conn)
     .await?;

@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId, WorkerId};
-use crate::webhooks::engine::claim::ClaimedRow;
+use crate::webhooks::engine::claim::{ClaimedRow, oldest_recent};
 use crate::webhooks::engine::record::Columns;
 use crate::webhooks::engine::refill::Refill;
 
@@ -128,8 +128,8 @@ pub async fn record_attempts(
                 taken.subscription_id as "subscription?: SubscriptionId", taken.event_id as "event?: EventId", taken.event as "event_name?",
                 taken.sequence as "sequence?", taken.attempts + 1::smallint as "number?", taken.failures as "failures?",
                 taken.chain is not null as "in_order?", refill.version as "version?",
-                case when row_number() over (partition by taken.event_id) = 1 then (select body from event_stream where id = taken.event_id)
-                end as "body?"
+                case when row_number() over (partition by taken.event_id) = 1
+                then (select body from event_stream where id = taken.event_id and id >= $24) end as "body?"
          from (select count(*) as recorded from landed) as summary
          left join (taken join refill using (subscription_id)) on true"#,
         &columns.ids,
@@ -155,6 +155,7 @@ pub async fn record_attempts(
         &columns.buckets,
         &columns.certificates as &[Option<DateTime<Utc>>],
         worker.uuid(),
+        oldest_recent(now),
     )
     .fetch_all(conn)
     .await?;

@@ -3,6 +3,8 @@
 //! A database may be ahead of a binary: during a rolling upgrade the instances of the version before go on working with the schema of the
 //! next one. The table `schema_compatibility` says which binaries can.
 
+mod beforehand;
+
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -66,6 +68,7 @@ pub async fn apply(pool: &Pool) -> Result<Difference, MigrationError> {
     if difference.missing > 0 {
         let mut conn = pool.servers().connect().await?;
         lock(&mut conn).await?;
+        beforehand::make_indexes(&mut conn).await?;
         MIGRATIONS.run(&mut conn).await?;
         conn.close().await?;
     }
