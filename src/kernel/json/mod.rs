@@ -1,5 +1,7 @@
 //! JSON request bodies, with strict validation.
 
+mod numbers;
+
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
@@ -65,9 +67,11 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-/// Parses a whole body. Syntax errors become `json_invalid`; wrong fields and NUL characters become `body_invalid`.
+/// Parses a whole body. Syntax errors become `json_invalid`; wrong fields, NUL characters and numbers that cannot be kept become
+/// `body_invalid`.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     refuse_nul(bytes)?;
+    let bytes = &*numbers::written_out(bytes).map_err(|number| Problem::new(ProblemCode::BodyInvalid).detail(number.to_string()))?;
     // The slower parser, which tracks the path, only runs after an error.
     serde_json::from_slice(bytes).or_else(|_| parse_minding_the_path(bytes))
 }
