@@ -102,3 +102,24 @@ async fn a_number_that_cannot_be_kept_is_refused_and_never_rounded() {
     }
     assert_eq!(world.count("select count(*) from orders").await, 0);
 }
+
+#[tokio::test]
+async fn a_request_whose_body_did_not_arrive_creates_and_changes_nothing() {
+    let world = World::new().await;
+    let orders = "/fleet/int/v1/orders";
+    world.api(Method::POST, orders).send().await.refused(400, "json_invalid");
+    assert_eq!(world.count("select count(*) from orders").await, 0);
+    let order = world.as_written(Method::POST, orders, "{}").await.ok(201)["order"].take();
+    let path = format!("{orders}/{}", order["id"].as_str().unwrap());
+    world.api(Method::PUT, &path).send().await.refused(400, "json_invalid");
+    world.as_written(Method::PUT, &path, "{}").await.ok(200);
+    // What is missing is named where something must be there.
+    let refused = world.api(Method::POST, "/developers/int/v1/events").send().await;
+    assert!(refused.status >= 400 && refused.status < 500, "{refused:?}");
+    // A route that does something by itself needs none, and the documentation says of each.
+    let (_, webhook) = world.subscriber("shop.test").await;
+    world.api(Method::POST, &format!("/developers/int/v1/webhooks/{}/test", webhook["id"].as_str().unwrap())).send().await.ok(201);
+    let document = world.request(Method::GET, "/openapi.json").send().await.ok(200);
+    let required = |path: &str| &document["paths"][path]["post"]["requestBody"]["required"];
+    assert_eq!((required(orders), required("/developers/int/v1/webhooks/{uuid}/test")), (&Value::Bool(true), &Value::Bool(false)));
+}
