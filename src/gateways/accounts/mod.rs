@@ -7,6 +7,7 @@
 mod body;
 mod find;
 mod queries;
+mod rotation;
 mod secret_keys;
 mod test;
 
@@ -26,7 +27,7 @@ use crate::gateways::state::Gateways;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::database::Connection;
 use crate::kernel::ids::GatewayId;
-use crate::resources::{Columns, Extension, Line, Presented, PublishesEvents, Record, Resource, Unique};
+use crate::resources::{Columns, Extension, GracePeriod, Instant, Line, Presented, PublishesEvents, Record, Resource, Unique};
 
 pub use find::find_any;
 pub use secret_keys::{ActiveGateway, CardGateways, GatewayError, count_card_gateways, find_card_gateway};
@@ -54,6 +55,13 @@ crate::fields! {
         #[write_only]
         signing_secret: Option<GatewaySigningSecret>,
     }
+        /// Seconds for which the previous signing secret is accepted beside a new one. Without a new one, it moves the end of an overlap.
+        #[write_only]
+        overlap: Option<GracePeriod>,
+    }
+    read_only {
+        /// Until when callbacks that are signed with the previous signing secret are accepted as well.
+        previous_signing_secret_until: Option<Instant>,
     computed {
         /// Whether the gateway has a secret key.
         has_secret_key: bool = |gateway| gateway.secret_key.is_some(),
@@ -70,6 +78,8 @@ crate::fields! {
     }
 }
 
+        /// The one before, encrypted in the same way, while a rotation overlaps.
+        previous_signing_secret: Option<Vec<u8>>,
 crate::text_enum! {
     /// Whether a gateway is in use.
     pub enum Status, default Active {

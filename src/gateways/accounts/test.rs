@@ -76,6 +76,7 @@ impl Gateways {
                     checks.dedup_by(|check, before| check.subject == before.subject);
                     contents = update;
                 }
+                checks.extend(gateway.overlap_finding(transaction.now));
             }
             Err(bad) => checks.push(bad),
         }
