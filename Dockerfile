@@ -2,6 +2,8 @@
 
 FROM rust:1.95-slim-bookworm AS build
 WORKDIR /portico
+# The symbols are split from the program below, so the compiler does not strip them.
+ENV CARGO_PROFILE_RELEASE_DEBUG=line-tables-only CARGO_PROFILE_RELEASE_STRIP=none
 
 # Builds all dependencies with an empty crate, so that this layer is only rebuilt when they change. Tests and benchmarks are not
 # part of the image, so the manifest must not name any.
@@ -23,6 +25,15 @@ COPY src src
 # The copied files keep the modification times of the checkout, so cargo would consider the empty crate's build up to date.
 RUN touch src/lib.rs src/main.rs \
     && cargo build --release --locked
+# The program names the file of its symbols, with its checksum: beside the program, debuggers and backtraces find it.
+RUN cd target/release \
+    && objcopy --only-keep-debug --compress-debug-sections portico portico.debug \
+    && objcopy --strip-all portico \
+    && objcopy --add-gnu-debuglink=portico.debug portico
+
+# docker build --target symbols: the names and line tables of the program, for backtraces and debuggers (docs/operating.md).
+FROM scratch AS symbols
+COPY --from=build /portico/target/release/portico.debug /portico.debug
 
 FROM debian:bookworm-slim
 # TLS connections to providers and subscribers need the CA certificates.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::app::extensions::Contents;
-use crate::config::Config;
+use crate::config::{Config, Environment};
 use crate::declared::{Declaration, InvalidDeclaration};
 use crate::events::{Catalogue, NameTaken};
 use crate::kernel::clock::Clock;
@@ -72,7 +72,7 @@ impl Process {
         Ok(Self {
             catalogue: built_in.catalogue.with(declared.collect())?,
             declarations,
-            mail: Mail::new(&config.mail, mailbox.clone())?,
+            mail: Mail::new(&config.mail, config.environment() == Environment::Development, mailbox.clone())?,
             sms: Sms::new(&config.sms, mailbox.clone())?,
             messages: Messages::load(&config.messages)?,
             identity_providers: IdentityProviders::new(&customers, &clock, &lifecycle)?,

@@ -162,7 +162,7 @@ impl AppState {
             positions: Positions::new(&fleet, lifecycle),
             fleet,
             gateways: Gateways::new(pool.clone(), clock.clone(), application_key.clone(), notifier.clone(), &config.gateways, lifecycle),
-            declared: Declared::new(pool.clone(), clock.clone(), process.declarations.clone()),
+            declared: Declared::new(pool.clone(), clock.clone(), process.declarations.clone(), &config.extensions.retired),
             webhooks,
             publishing: Publishing::new(developers.clone(), notifier, lifecycle),
             streams: Streams::new(developers.clone(), config.streams, lifecycle.clone()),

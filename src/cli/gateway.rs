@@ -1,6 +1,7 @@
 //! `portico gateway create` and `gateway rotate`: a company's account at a payment gateway.
 
 use clap::Subcommand;
+use humantime_serde::re::humantime;
 use serde_json::json;
 
 use crate::bootstrap::application_key;
@@ -11,12 +12,13 @@ use crate::cli::secret_input::read_secret;
 use crate::config::Config;
 use crate::events::CommitNotifier;
 use crate::gateways::drivers::{self, GatewayDriver};
-use crate::gateways::{Gateway, GatewayBody, Gateways, SecretKey};
+use crate::gateways::{Gateway, GatewayBody, GatewaySigningSecret, Gateways, SecretKey};
+use crate::kernel::clock::timestamp;
 use crate::kernel::database::Pool;
 use crate::kernel::ids::{CompanyId, GatewayId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::Problem;
-use crate::resources::{IfMatch, Line, operations};
+use crate::resources::{GracePeriod, IfMatch, Line, operations};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum GatewayCommand {
@@ -35,10 +37,16 @@ pub(super) enum GatewayCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Replace a gateway's secret key with the one on standard input; saved cards are not affected
+    /// Replace a gateway's secret key, or its signing secret, with the one on standard input; saved cards are not affected
     Rotate {
         /// The gateway, as an id (gateway_…) or UUID
         gateway: GatewayId,
+        /// Replace the secret that the gateway signs its callbacks with instead
+        #[arg(long)]
+        signing_secret: bool,
+        /// How long callbacks that are signed with the previous signing secret are accepted as well
+        #[arg(long, default_value = "1d", requires = "signing_secret")]
+        overlap: humantime::Duration,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -47,7 +55,7 @@ pub(super) enum GatewayCommand {
 
 impl GatewayCommand {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
-        let (key, secret_key) = (application_key(config)?, SecretKey::parse(&read_secret("The gateway's secret key")?)?);
+        let key = application_key(config)?;
         let gateways = |pool: &Pool| {
             let (notifier, lifecycle) = (CommitNotifier::default(), Lifecycle::default());
             Gateways::new(pool.clone(), pool.clock(), key, notifier, &config.gateways, &lifecycle)
@@ -57,6 +65,7 @@ impl GatewayCommand {
                 if !driver.needs_secret_key() {
                     return Err(format!("{}; create it with POST ledger/int/v1/gateways", no_secret_key(driver)).into());
                 }
+                let secret_key = SecretKey::parse(&read_secret("The gateway's secret key")?)?;
                 record::print_one(config, json, async |pool| {
                     let (gateways, caller) = (gateways(pool), record::caller_of(pool, company).await?);
                     let body = GatewayBody::of(driver, name, secret_key);
@@ -66,19 +75,30 @@ impl GatewayCommand {
                 })
                 .await
             }
-            Self::Rotate { gateway, json } => {
+            Self::Rotate { gateway, signing_secret, overlap, json } => {
+                let body = match signing_secret {
+                    true => {
+                        let overlap = GracePeriod::try_from(u32::try_from(overlap.as_secs())?)?;
+                        GatewayBody::signed_with(GatewaySigningSecret::parse(&read_secret("The gateway's signing secret")?)?, overlap)
+                    }
+                    false => GatewayBody::rotating(SecretKey::parse(&read_secret("The gateway's secret key")?)?),
+                };
                 record::print_one(config, json, async |pool| {
                     let gateways = gateways(pool);
                     let company = operations::company_of::<Gateway>(&gateways, gateway).await?;
                     let caller = Caller::command_line(company.ok_or_else(|| format!("there is no gateway {gateway}"))?);
                     let before = operations::find::<Gateway>(&gateways, &caller, gateway).await?.record.fields;
                     let driver = drivers::named(&before.driver)?;
-                    if !driver.needs_secret_key() {
+                    if !signing_secret && !driver.needs_secret_key() {
                         return Err(no_secret_key(driver).into());
                     }
-                    let body = GatewayBody::rotating(secret_key);
-                    operations::update::<Gateway>(&gateways, &caller, gateway, &IfMatch::default(), body).await?;
-                    Ok(json!({ "gateway": { "id": gateway, "uuid": gateway.uuid() } }))
+                    let rotated =
+                        operations::update::<Gateway>(&gateways, &caller, gateway, &IfMatch::default(), body).await?.record.fields;
+                    let mut shown = json!({ "id": gateway, "uuid": gateway.uuid() });
+                    if signing_secret {
+                        shown["previous_signing_secret_until"] = json!(rotated.previous_signing_secret_until.map(timestamp));
+                    }
+                    Ok(json!({ "gateway": shown }))
                 })
                 .await
             }

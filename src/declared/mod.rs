@@ -18,6 +18,7 @@
 //!   know the older ones cannot write records any more.
 //! - Instances that start at the same time create each index once, without blocking reads or writes.
 //! - A reference names a live record of the same company when it is committed.
+//! - The service does not start without the file of a kind that has records, unless the settings say that the kind is retired.
 //!
 //! # What is not guaranteed
 //!

@@ -12,6 +12,29 @@ pub(super) struct Known {
     pub(super) schema: Value,
 }
 
+/// The number of live records of a kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Records {
+    pub kind: String,
+    pub count: i64,
+}
+
+/// The live records of kinds that are not among `kinds`. Only their records are counted, by the index of their kind.
+pub(super) async fn count_records_of_others(conn: &mut Connection, kinds: &[String]) -> Result<Vec<Records>, sqlx::Error> {
+    sqlx::query_as!(
+        Records,
+        r#"select kind as "kind!", count as "count!"
+           from (select distinct kind from declared_schemas where kind <> all($1)) others
+           cross join lateral (
+               select count(*) from declared_records where declared_records.kind = others.kind and deleted_at is null
+           ) records
+           where count > 0 order by kind"#,
+        kinds,
+    )
+    .fetch_all(conn)
+    .await
+}
+
 /// Prevents other transactions from storing schemas until this one ends. Records can still be written.
 pub(super) async fn lock_schemas(conn: &mut Connection) -> Result<(), sqlx::Error> {
     sqlx::query!("lock table declared_schemas in share row exclusive mode").execute(conn).await?;

@@ -1,6 +1,7 @@
 //! Compares the schemas of the files with those that stored records were written under.
 
 use crate::declared::declaration::{Incompatible, compare, is_same};
+use crate::declared::queries::Records;
 use crate::declared::{Declaration, Declared, queries};
 use crate::kernel::database::{Connection, Transaction};
 use crate::kernel::migrations::{self, MigrationError};
@@ -17,12 +18,27 @@ pub enum Unsuitable {
     /// Stored records may not fit the new schema.
     #[error("records of {0} that are valid under version {1} of its schema may be invalid under version {2}")]
     Incompatible(String, i32, i32, #[source] Incompatible),
+    /// The files that declared records are missing: the directory is another one, was not mounted, or has lost them.
+    #[error(
+        "no file in extensions.directory declares {}: bring the files back; if they were removed on purpose, name the kinds in \
+         extensions.retired, and their records stay in the database without being served",
+        listed(.0)
+    )]
+    Undeclared(Vec<Records>),
+    /// A kind is retired and has a file, so that one of them is a mistake.
+    #[error("extensions.retired names {0}, which a file declares: remove one of them")]
+    Returned(String),
     /// The database does not have the schema of this binary.
     #[error(transparent)]
     NotMigrated(#[from] MigrationError),
     /// A database error.
     #[error("the database could not be used")]
     Database(#[from] sqlx::Error),
+}
+
+fn listed(kinds: &[Records]) -> String {
+    let each = |Records { kind, count }: &Records| format!("{kind}, of which there are {count} records");
+    kinds.iter().map(each).collect::<Vec<_>>().join("; ")
 }
 
 impl Unsuitable {
@@ -33,34 +49,40 @@ impl Unsuitable {
 }
 
 impl Declared {
-    /// Stores the schemas of the files. Returns an error, and changes nothing, if stored records may not fit one of them.
+    /// Stores the schemas of the files. Returns an error, and changes nothing, if stored records may not fit one of them, or if the file
+    /// of stored records is missing.
     pub async fn take_schemas(&self) -> Result<(), Unsuitable> {
-        match self.try_schemas().await? {
-            Some(transaction) => Ok(transaction.commit().await?),
-            None => Ok(()),
-        }
+        Ok(self.try_schemas().await?.commit().await?)
     }
 
     /// Checks whether the schemas can be stored, without storing them. Returns the names of the kinds.
     pub async fn look(&self) -> Result<Vec<&str>, Unsuitable> {
-        if let Some(transaction) = self.try_schemas().await? {
-            transaction.rollback().await?;
-        }
+        self.try_schemas().await?.rollback().await?;
         Ok(self.kinds.iter().map(|declaration| declaration.kind.as_str()).collect())
     }
 
-    /// Returns `None` if nothing is declared, without using the database: such a service starts whatever the state of its database.
-    async fn try_schemas(&self) -> Result<Option<Transaction<'static>>, Unsuitable> {
-        if self.kinds.is_empty() {
-            return Ok(None);
-        }
+    async fn try_schemas(&self) -> Result<Transaction<'static>, Unsuitable> {
         migrations::must_be_applied(&self.pool).await?;
         let mut transaction = self.pool.begin().await?;
-        queries::lock_schemas(&mut transaction).await?;
+        self.must_declare_all_records(&mut transaction).await?;
+        if !self.kinds.is_empty() {
+            queries::lock_schemas(&mut transaction).await?;
+        }
         for declaration in self.kinds.iter() {
             self.take_schema(&mut transaction, declaration).await?;
         }
-        Ok(Some(transaction))
+        Ok(transaction)
+    }
+
+    /// Without the file of a kind, its routes would answer 404 and its events would not be published, as if there had never been any.
+    async fn must_declare_all_records(&self, conn: &mut Connection) -> Result<(), Unsuitable> {
+        let declared = self.kinds.iter().map(|declaration| &declaration.kind);
+        if let Some(kind) = declared.clone().find(|kind| self.retired.contains(kind)) {
+            return Err(Unsuitable::Returned(kind.clone()));
+        }
+        let known: Vec<String> = declared.chain(&self.retired).cloned().collect();
+        let others = queries::count_records_of_others(conn, &known).await?;
+        if others.is_empty() { Ok(()) } else { Err(Unsuitable::Undeclared(others)) }
     }
 
     async fn take_schema(&self, conn: &mut Connection, declaration: &Declaration) -> Result<(), Unsuitable> {

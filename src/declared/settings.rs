@@ -17,6 +17,9 @@ pub struct Settings {
     /// The directory of the files. If unset, `config/extensions` in the working directory, if it exists.
     #[serde(deserialize_with = "settings::optional")]
     pub directory: Option<PathBuf>,
+    /// Kinds, such as `rental/bikes`, whose files were removed on purpose. Their records stay in the database and are not served.
+    #[serde(deserialize_with = "settings::list")]
+    pub retired: Vec<String>,
 }
 
 impl Settings {

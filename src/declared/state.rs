@@ -13,6 +13,8 @@ pub struct Declared {
     pub(super) pool: Pool,
     pub(super) clock: Clock,
     pub(super) kinds: Arc<[Arc<Declaration>]>,
+    /// The kinds without a file that may have records.
+    pub(super) retired: Vec<String>,
 }
 
 /// The state of one declared kind.
@@ -34,8 +36,9 @@ impl ResourceState for DeclaredState {
 }
 
 impl Declared {
-    /// Does not use the database yet: [`Declared::take_schemas`] stores the schemas.
-    pub fn new(pool: Pool, clock: Clock, kinds: Arc<[Arc<Declaration>]>) -> Self {
-        Self { pool, clock, kinds }
+    /// Does not use the database yet: [`Declared::take_schemas`] stores the schemas. `retired` are the kinds of
+    /// [`Settings::retired`](crate::declared::Settings::retired).
+    pub fn new(pool: Pool, clock: Clock, kinds: Arc<[Arc<Declaration>]>, retired: &[String]) -> Self {
+        Self { pool, clock, kinds, retired: retired.to_vec() }
     }
 }

@@ -42,6 +42,11 @@ pub struct NewEvent {
 }
 
 impl NewEvent {
+    /// The length of the bytes that are sent. It depends on neither id nor time, of which all are equally long.
+    pub fn size(&self) -> usize {
+        self.body(EventId::from(Uuid::nil()), DateTime::UNIX_EPOCH).len()
+    }
+
     /// The bytes that are stored, signed and sent.
     pub(super) fn body(&self, id: EventId, now: DateTime<Utc>) -> Vec<u8> {
         Envelope { id, api_version: API_VERSION, event: &self.name, created_at: now, data: &self.data }.to_bytes()

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::gateways::drivers::Account;
+use chrono::{DateTime, Utc};
+
+use crate::gateways::drivers::{Account, Incoming, SignatureError};
 use crate::kernel::ids::{CompanyId, GatewayId};
 use crate::kernel::ttl_cache::TtlCache;
 
@@ -15,6 +17,18 @@ pub struct OpenGateway {
     pub id: GatewayId,
     pub company: CompanyId,
     pub account: Box<dyn Account>,
+    /// The same with the previous signing secret, and until when that one verifies as well.
+    pub previous: Option<(Box<dyn Account>, DateTime<Utc>)>,
+}
+
+impl OpenGateway {
+    /// Refuses a callback that the gateway has signed neither with its secret nor, during the overlap of a rotation, with the previous one.
+    pub fn verify(&self, incoming: &Incoming<'_>) -> Result<(), SignatureError> {
+        match (self.account.verify(incoming), &self.previous) {
+            (Err(SignatureError::SignatureWrong), Some((previous, until))) if incoming.now < *until => previous.verify(incoming),
+            (verified, _) => verified,
+        }
+    }
 }
 
 /// Caches active gateways with a TTL of one second ([`crate::kernel::ttl_cache`]). Clones share the cache.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::callers::Area;
+use crate::callers::{Area, Caller};
 use crate::gateways::facts::{Dispute, Kind, Status};
 use crate::gateways::ledger::{self, HistoryEntry};
 use crate::gateways::state::Gateways;
@@ -60,7 +60,7 @@ impl Resource for Payment {
     const AREA: Area = Area::Business;
 
     /// Every fact, oldest first.
-    async fn details(_: &Gateways, conn: &mut Connection, payment: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
+    async fn details(_: &Gateways, _: &Caller, conn: &mut Connection, payment: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let history = ledger::list_history(conn, payment.id).await?;
         Ok(members! { "history": history.into_iter().map(member).collect::<Vec<_>>() })
     }

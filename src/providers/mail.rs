@@ -1,5 +1,8 @@
 //! Mail over SMTP.
 //!
+//! A user name and a password go to the server over TLS only, unless the settings say otherwise: whoever is on the way between them could
+//! read the password, and send mail with it.
+//!
 //! A mail is refused, cannot be handed over, or times out: a server that does not respond in time may have accepted the mail. Each mail has
 //! its own connection, which is closed after a timeout, so that no later mail reads a late response.
 
@@ -11,6 +14,7 @@ use lettre::transport::smtp;
 use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::timeout;
+use url::Url;
 
 use crate::contact::EmailAddress;
 use crate::kernel::settings;
@@ -24,6 +28,9 @@ const CONNECT_TIME_LIMIT: Duration = Duration::from_secs(3);
 pub struct Settings {
     /// The SMTP URL, `smtp://…` or `smtps://…`. Empty: no mail server.
     pub smtp_url: SecretString,
+    /// Whether a password may go to the server over a connection that is not encrypted. `None`: in development only.
+    #[serde(deserialize_with = "settings::optional")]
+    pub plaintext_password: Option<bool>,
     /// The sender of every mail, `Name <address>`.
     pub from: String,
     /// The timeout of requests to the server.
@@ -37,6 +44,12 @@ pub enum SettingsError {
     /// `mail.smtp_url`
     #[error("mail.smtp_url is not an SMTP URL")]
     SmtpUrl(#[source] smtp::Error),
+    /// `mail.smtp_url` and `mail.plaintext_password`
+    #[error(
+        "mail.smtp_url has a password and does not require TLS, so the password could be read on its way: use smtps://, or smtp:// with \
+         ?tls=required; for a server that has no TLS, set mail.plaintext_password = true"
+    )]
+    PlaintextPassword,
     /// `mail.from`
     #[error("mail.from is not an address such as \"My Shop <shop@example.com>\"")]
     From(#[source] lettre::address::AddressError),
@@ -86,11 +99,15 @@ pub struct Mail {
 
 impl Mail {
     /// Creates the client from the settings. With a mailbox, every mail is also stored there, and no server is required.
-    pub fn new(settings: &Settings, mailbox: Option<Mailbox>) -> Result<Self, SettingsError> {
+    /// `plaintext_password` decides where the settings do not.
+    pub fn new(settings: &Settings, plaintext_password: bool, mailbox: Option<Mailbox>) -> Result<Self, SettingsError> {
         let transport = match settings.smtp_url.expose_secret() {
             "" => None,
             url => {
                 let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map_err(SettingsError::SmtpUrl)?;
+                if shows_password(url) && !settings.plaintext_password.unwrap_or(plaintext_password) {
+                    return Err(SettingsError::PlaintextPassword);
+                }
                 Some(builder.timeout(Some(CONNECT_TIME_LIMIT.min(settings.timeout / 2))).build())
             }
         };
@@ -165,6 +182,41 @@ impl Mail {
                 code: letter.code.map(|code| code.expose_secret().to_owned()),
                 sent_at: letter.at,
             });
+        }
+    }
+}
+
+/// Whether a password may go to the server of this URL without encryption. With `tls=opportunistic` it does if the server, or somebody on
+/// the way to it, does not offer TLS.
+fn shows_password(url: &str) -> bool {
+    let Ok(url) = Url::parse(url) else { return false };
+    let required = url.scheme() == "smtps" || url.query_pairs().any(|(name, value)| name == "tls" && value == "required");
+    url.password().is_some() && !required
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_shown_to_nobody_unless_the_settings_say_so() {
+        let new = |url: &str, set: Option<bool>, usual: bool| {
+            let settings = Settings {
+                smtp_url: url.into(),
+                plaintext_password: set,
+                from: "Shop <shop@example.com>".to_owned(),
+                timeout: Duration::from_secs(1),
+            };
+            Mail::new(&settings, usual, None).map(drop)
+        };
+        for url in ["smtp://shop:secret@mail.example", "smtp://shop:secret@mail.example:587?tls=opportunistic"] {
+            let refused = new(url, None, false).unwrap_err().to_string();
+            assert!(refused.contains("mail.plaintext_password") && !refused.contains("secret"), "{refused}");
+            assert!(new(url, Some(false), true).is_err());
+            assert!(new(url, Some(true), false).is_ok() && new(url, None, true).is_ok());
+        }
+        for url in ["smtp://shop:secret@mail.example:587?tls=required", "smtps://shop:secret@mail.example", "smtp://mail.example", ""] {
+            assert!(new(url, None, false).is_ok(), "{url}");
         }
     }
 }

@@ -44,7 +44,7 @@ pub async fn find<R: Resource>(state: &R::State, caller: &Caller, id: R::Id) -> 
     let descriptor = R::descriptor(state);
     let mut conn = state.pool().acquire().await?;
     let record = queries::find::<R>(&mut conn, &descriptor, caller.into(), id).await?.ok_or(ProblemCode::RecordNotFound)?;
-    let details = R::details(state, &mut conn, &record).await?;
+    let details = R::details(state, caller, &mut conn, &record).await?;
     let mut shown = Shown::one(&mut conn, &descriptor, record).await?;
     shown.members.extend(details);
     Ok(shown)

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::callers::Area;
+use crate::callers::{Area, Caller, Scope};
 use crate::kernel::clock::timestamp;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId};
@@ -10,6 +10,7 @@ use crate::members;
 use crate::resources::{Instant, Owned, Record, Reference, Resource};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_state::State;
+use crate::webhooks::endpoint::{MASK, SIGNATURES};
 use crate::webhooks::engine::attempts::{self, LoggedAttempt};
 
 /// Deliveries and replays are of the owner of their webhook.
@@ -60,19 +61,40 @@ impl Resource for Delivery {
     const SEARCH_WITHIN: Option<&'static str> = Some("subscription_id");
     const OWNED: Option<Owned> = Some(OWNED_BY_WEBHOOK);
 
-    async fn details(_: &Webhooks, conn: &mut Connection, record: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
+    /// A signature proves to an endpoint that a request comes from this service, whoever sends it. So it is shown to those alone who may
+    /// change where requests are sent.
+    async fn details(
+        _: &Webhooks,
+        caller: &Caller,
+        conn: &mut Connection,
+        record: &Record<Self>,
+    ) -> Result<Map<String, Value>, sqlx::Error> {
+        let may_change_webhooks = caller.grant.allows(Area::Integration, Scope::Write);
+        let signatures = if may_change_webhooks { Signatures::Shown } else { Signatures::Masked };
         let body = attempts::find_body(conn, record.fields.event_id).await?;
         let attempts = attempts::list_attempts(conn, record.id).await?;
         Ok(members! {
             // A delivery can be kept slightly longer than its event.
             "payload": body.map(|body| read_back(&body)),
-            "attempts": attempts.into_iter().map(LoggedAttempt::member).collect::<Vec<_>>(),
+            "attempts": attempts.into_iter().map(|attempt| attempt.member(signatures)).collect::<Vec<_>>(),
         })
     }
 }
 
+/// Whether the signatures of a request are among its headers.
+#[derive(Clone, Copy)]
+enum Signatures {
+    Shown,
+    Masked,
+}
+
 impl LoggedAttempt {
-    fn member(self) -> Value {
+    fn member(self, signatures: Signatures) -> Value {
+        let mut request_headers = read_back(self.request_headers.as_bytes());
+        if let (Signatures::Masked, Some(headers)) = (signatures, request_headers.as_object_mut()) {
+            let values = headers.iter_mut().filter(|(name, _)| SIGNATURES.contains(&name.as_str()));
+            values.for_each(|(_, value)| *value = MASK.into());
+        }
         json!({
             "id": self.id,
             "uuid": self.id.uuid(),
@@ -81,7 +103,7 @@ impl LoggedAttempt {
             "duration_ms": self.duration_ms,
             "status": self.status,
             "error": self.error,
-            "request_headers": read_back(self.request_headers.as_bytes()),
+            "request_headers": request_headers,
             "response_headers": self.response_headers.map(|headers| read_back(headers.as_bytes())),
             "response_body": self.response_body.as_deref().map(String::from_utf8_lossy),
         })

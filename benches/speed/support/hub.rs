@@ -81,7 +81,7 @@ impl Statements {
             settings: config.webhooks,
             catalogue: app::catalogue(),
             notifier: CommitNotifier::default(),
-            mail: Mail::new(&config.mail, None).unwrap(),
+            mail: Mail::new(&config.mail, false, None).unwrap(),
         };
         let webhooks = Webhooks::new(parts);
         drop(guard);

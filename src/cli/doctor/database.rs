@@ -40,7 +40,7 @@ async fn clock(pool: &Pool) -> Finding {
 pub(super) async fn extensions(config: &Config, pool: &Pool) -> Finding {
     let declared = match app::declarations(&config.extensions) {
         Err(error) => return Bad(chain(&error)),
-        Ok(declarations) => Declared::new(pool.clone(), pool.clock(), declarations),
+        Ok(declarations) => Declared::new(pool.clone(), pool.clock(), declarations, &config.extensions.retired),
     };
     match declared.look().await {
         Err(error) => Bad(chain(&error)),

@@ -48,7 +48,7 @@ pub(super) async fn texts(config: &Config) -> Vec<Finding> {
 }
 
 pub(super) async fn mail(config: &Config) -> Finding {
-    let mail = match Mail::new(&config.mail, None) {
+    let mail = match Mail::new(&config.mail, config.environment() == Environment::Development, None) {
         Err(error) => return Bad(chain(&error)),
         Ok(mail) => mail,
     };

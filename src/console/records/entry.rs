@@ -7,12 +7,13 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, NaiveDateTime, Utc};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Number, Value, json};
 
 use crate::console::addresses::list_address;
 use crate::console::cell::pretty;
 use crate::console::kinds::Kinds;
 use crate::console::records::event_picker::{EventPicker, EventType};
+use crate::kernel::json;
 use crate::resources::{FormField, Input, KindDoc, form};
 
 /// The value of `<input type="datetime-local">`, in UTC.
@@ -132,6 +133,11 @@ impl Control {
     }
 }
 
+/// A number with all of its digits.
+fn number(line: &str) -> Option<Number> {
+    json::parse(line.as_bytes()).ok()
+}
+
 /// The value that was entered; an error is a sentence for people.
 pub fn read(field: &FormField, entered: &[String]) -> Result<Value, &'static str> {
     match field.input {
@@ -150,8 +156,8 @@ pub fn read(field: &FormField, entered: &[String]) -> Result<Value, &'static str
         });
     }
     Ok(match &field.input {
-        Input::Integer => line.parse::<i64>().map_err(|_| "This must be a whole number.")?.into(),
-        Input::Number => line.parse::<f64>().map_err(|_| "This must be a number.")?.into(),
+        Input::Integer => number(line).filter(|number| !number.to_string().contains('.')).ok_or("This must be a whole number.")?.into(),
+        Input::Number => number(line).ok_or("This must be a number.")?.into(),
         Input::Switch => (line == "true").into(),
         Input::Instant => NaiveDateTime::parse_from_str(line, LOCAL)
             .or_else(|_| NaiveDateTime::parse_from_str(line, "%Y-%m-%dT%H:%M"))

@@ -9,7 +9,7 @@ use crate::callers::Caller;
 use crate::companies::Companies;
 use crate::developers::api_keys::{ApiKeyRecord, check};
 use crate::kernel::ids::KeyId;
-use crate::kernel::json::JsonBody;
+use crate::kernel::json::JsonOptions;
 use crate::kernel::openapi::{OperationDoc, closed_object};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{GracePeriod, RecordTransaction, Resource, Shown, WriteRequest};
@@ -24,7 +24,7 @@ pub(super) struct Roll {
 
 pub(super) fn doc() -> OperationDoc {
     OperationDoc::new("Replace an API key with a new one.")
-        .taking_body(closed_object(&[], [("overlap", GracePeriod::schema())]))
+        .taking_options(closed_object(&[], [("overlap", GracePeriod::schema())]))
         .showing(StatusCode::CREATED, ApiKeyRecord::SINGULAR)
         .refusing(&[ProblemCode::ApiKeyTooStrong, ProblemCode::ApiKeyEnded])
 }
@@ -32,7 +32,7 @@ pub(super) fn doc() -> OperationDoc {
 /// The response contains the new key in plain text.
 pub(super) async fn roll(
     WriteRequest { state: companies, caller, id }: WriteRequest<ApiKeyRecord>,
-    JsonBody(Roll { overlap }): JsonBody<Roll>,
+    JsonOptions(Roll { overlap }): JsonOptions<Roll>,
 ) -> Result<Response, Problem> {
     let successor = roll_api_key(&companies, &caller, id, overlap).await?;
     Ok(successor.answer(StatusCode::CREATED))

@@ -10,7 +10,7 @@ use crate::callers::Caller;
 use crate::developers::operators::OperatorRecord;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::OperatorSessionId;
-use crate::kernel::json::JsonBody;
+use crate::kernel::json::JsonOptions;
 use crate::kernel::openapi::{OperationDoc, closed_object, object};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::operators::{OperatorSession, Operators};
@@ -27,7 +27,7 @@ pub(super) fn send_link_doc() -> OperationDoc {
                     before works no more once this one is sent."
                 .to_owned(),
         )
-        .taking_body(EmptyBody::schema())
+        .taking_options(EmptyBody::schema())
         .answering(StatusCode::OK, done())
         .refusing(&[ProblemCode::MessageNotSent])
 }
@@ -35,7 +35,7 @@ pub(super) fn send_link_doc() -> OperationDoc {
 /// `POST operators/{uuid}/send-link`
 pub(super) async fn send_link(
     WriteRequest { state: operators, caller, id }: WriteRequest<OperatorRecord>,
-    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
+    JsonOptions(EmptyBody {}): JsonOptions<EmptyBody>,
 ) -> Result<Json<Value>, Problem> {
     operators.send_password_link(&caller, id).await?;
     Ok(Json(json!({ "status": "ok" })))
@@ -44,14 +44,14 @@ pub(super) async fn send_link(
 pub(super) fn reset_totp_doc() -> OperationDoc {
     OperationDoc::new("Remove an operator's second factor.")
         .explained("Requires the scope `admin`. For an operator who has lost it. Ends their sessions.".to_owned())
-        .taking_body(EmptyBody::schema())
+        .taking_options(EmptyBody::schema())
         .answering(StatusCode::OK, object([("status", json!({ "const": "ok" })), ("removed", json!({ "type": "boolean" }))]))
 }
 
 /// `POST operators/{uuid}/reset-totp`
 pub(super) async fn reset_totp(
     WriteRequest { state: operators, caller, id }: WriteRequest<OperatorRecord>,
-    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
+    JsonOptions(EmptyBody {}): JsonOptions<EmptyBody>,
 ) -> Result<Json<Value>, Problem> {
     let removed = operators.reset_totp(&caller, id).await?;
     Ok(Json(json!({ "status": "ok", "removed": removed })))
@@ -105,14 +105,14 @@ pub(super) fn end_sessions_doc() -> OperationDoc {
     let body = closed_object(&[], [("session", json!({ "type": ["string", "null"], "description": "The one to end. All without it." }))]);
     OperationDoc::new("End an operator's sessions.")
         .explained("Requires the scope `admin`.".to_owned())
-        .taking_body(body)
+        .taking_options(body)
         .answering(StatusCode::OK, object([("status", json!({ "const": "ok" })), ("ended", json!({ "type": "integer" }))]))
 }
 
 /// `POST operators/{uuid}/end-sessions`
 pub(super) async fn end_sessions(
     WriteRequest { state: operators, caller, id }: WriteRequest<OperatorRecord>,
-    JsonBody(Ending { session }): JsonBody<Ending>,
+    JsonOptions(Ending { session }): JsonOptions<Ending>,
 ) -> Result<Json<Value>, Problem> {
     let ended = operators.end_sessions_of(&caller, id, session).await?;
     Ok(Json(json!({ "status": "ok", "ended": ended })))

@@ -18,6 +18,8 @@ use crate::resources::{FieldType, Line};
 
 /// The maximum number of events in one request.
 const MAX_EVENTS: usize = 500;
+/// The maximum length of an event as it is sent, in bytes.
+const MAX_EVENT_SIZE: usize = middleware::BODY_LIMIT;
 
 /// One or more validated events.
 #[derive(Debug)]
@@ -85,6 +87,7 @@ impl Batch {
             events.push(NewEvent { company, name, subject: subject.map(AnyId::uuid), owner, request, data });
         }
         let batch = Self { events, keys, is_single, size: body.get().len() };
+        batch.refuse_large_events()?;
         batch.refuse_repeated_keys()?;
         Ok(batch)
     }
@@ -96,6 +99,17 @@ impl Batch {
     /// The path of a field of the event at `index`.
     pub(super) fn path(&self, index: usize, member: &str) -> String {
         if self.is_single { member.to_owned() } else { format!("events[{index}].{member}") }
+    }
+
+    fn refuse_large_events(&self) -> Result<(), Problem> {
+        let sizes = self.events.iter().map(NewEvent::size);
+        match sizes.enumerate().find(|(_, size)| *size > MAX_EVENT_SIZE) {
+            None => Ok(()),
+            Some((index, size)) => {
+                let sentence = format!("The event would have {size} bytes as it is sent; at most {MAX_EVENT_SIZE} are allowed.");
+                Err(FieldErrors::one(&self.path(index, "data"), sentence))
+            }
+        }
     }
 
     fn refuse_repeated_keys(&self) -> Result<(), Problem> {
@@ -119,9 +133,6 @@ fn read_many(listed: &RawValue, catalogue: &Catalogue) -> Result<Vec<(EventName,
 }
 
 fn read_one(body: &RawValue, catalogue: &Catalogue) -> Result<(EventName, Body), Problem> {
-    if body.get().len() > middleware::BODY_LIMIT {
-        return Err(FieldErrors::one("data", format!("An event may have at most {} bytes.", middleware::BODY_LIMIT)));
-    }
     let body: Body = json::parse(body.get().as_bytes())?;
     let event_type = catalogue.named(&body.event).map_err(|unknown| FieldErrors::one("event", unknown.to_string()))?;
     if event_type.publisher == Publisher::Service {

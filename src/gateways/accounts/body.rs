@@ -2,6 +2,7 @@
 
 use std::mem::take;
 
+use chrono::TimeDelta;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
@@ -11,7 +12,7 @@ use crate::gateways::drivers::{self, GatewayDriver, SettingsError};
 use crate::gateways::state::Gateways;
 use crate::kernel::ids::GatewayId;
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Editable, FieldType, Fields, Input, Line, Member, New, Record, RecordTransaction};
+use crate::resources::{Editable, FieldType, Fields, GracePeriod, Input, Line, Member, New, Record, RecordTransaction};
 
 /// The driver with the given name; unknown names are refused.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +59,11 @@ impl GatewayBody {
         Self { name: Member::Sent(name), driver: Member::Sent(KnownDriver(driver)), ..Self::rotating(secret_key) }
     }
 
+    /// The body that replaces the signing secret of a gateway. The one before is accepted as well for `overlap`.
+    pub fn signed_with(signing_secret: GatewaySigningSecret, overlap: GracePeriod) -> Self {
+        Self { signing_secret: Member::Sent(Some(signing_secret)), overlap: Member::Sent(Some(overlap)), ..Self::default() }
+    }
+
     /// The body that replaces the secret key of a gateway. Saved cards are not affected.
     pub fn rotating(secret_key: SecretKey) -> Self {
         Self { secret_key: Member::Sent(Some(secret_key)), ..Self::default() }
@@ -68,11 +74,12 @@ impl GatewayBody {
 struct Credentials {
     secret_key: Member<Option<SecretKey>>,
     signing_secret: Member<Option<GatewaySigningSecret>>,
+    overlap: Member<Option<GracePeriod>>,
 }
 
 impl Credentials {
     fn take_from(body: &mut GatewayBody) -> Self {
-        Self { secret_key: take(&mut body.secret_key), signing_secret: take(&mut body.signing_secret) }
+        Self { secret_key: take(&mut body.secret_key), signing_secret: take(&mut body.signing_secret), overlap: take(&mut body.overlap) }
     }
 }
 
@@ -83,8 +90,17 @@ impl Gateway {
         if let Member::Sent(secret_key) = credentials.secret_key {
             self.secret_key = secret_key.map(|secret| secret.seal(&transaction.state.key, id));
         }
-        if let Member::Sent(signing_secret) = credentials.signing_secret {
-            self.signing_secret = signing_secret.map(|secret| secret.seal(&transaction.state.key, id));
+        let overlap = match credentials.overlap {
+            Member::Missing => None,
+            Member::Sent(overlap) => Some(TimeDelta::from(overlap.unwrap_or_default())),
+        };
+        match (credentials.signing_secret, overlap) {
+            (Member::Sent(secret), overlap) => {
+                let overlap = overlap.unwrap_or_else(|| GracePeriod::default().into());
+                self.rotate(secret, overlap, (&transaction.state.key, id, transaction.now));
+            }
+            (Member::Missing, Some(overlap)) => self.end_overlap(overlap, transaction.now),
+            (Member::Missing, None) => {}
         }
         let driver = drivers::named(&self.driver)
             .map_err(|_| FieldErrors::one("driver", "This version of the service does not have this driver."))?;
@@ -140,6 +156,7 @@ mod tests {
             ("settings", false, false),
             ("secret_key", true, false),
             ("signing_secret", true, false),
+            ("overlap", false, false),
         ];
         assert_eq!(secret, expected);
         assert_eq!(form[1].input, Input::Choice(drivers::names().iter().map(ToString::to_string).collect()));

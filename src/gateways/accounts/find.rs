@@ -62,25 +62,38 @@ struct Row {
     driver: String,
     settings: Json<Map<String, Value>>,
     signing_secret: Option<Vec<u8>>,
+    previous_signing_secret: Option<Vec<u8>>,
+    previous_signing_secret_until: Option<DateTime<Utc>>,
 }
 
 impl Row {
     /// `None` if the gateway takes no callbacks.
     fn open(self, key: &ApplicationKey) -> Result<Option<OpenGateway>, Problem> {
         let Ok(driver) = drivers::named(&self.driver) else { return Ok(None) };
-        let signing_secret = signing_secret(key, self.id, self.signing_secret.as_deref()).map_err(|error| {
-            tracing::error!(gateway = %self.id, %error, "the signing secret of a gateway cannot be used");
-            Problem::new(ProblemCode::Internal)
-        })?;
-        let account = driver.account(&self.settings, signing_secret).ok().filter(|account| account.signature_header().is_some());
-        Ok(account.map(|account| OpenGateway { id: self.id, company: self.company_id, account }))
+        let open = |sealed: Option<&[u8]>| {
+            signing_secret(key, self.id, sealed).map_err(|error| {
+                tracing::error!(gateway = %self.id, %error, "the signing secret of a gateway cannot be used");
+                Problem::new(ProblemCode::Internal)
+            })
+        };
+        let account = |secret| driver.account(&self.settings, secret).ok();
+        let Some(current) = account(open(self.signing_secret.as_deref())?).filter(|account| account.signature_header().is_some()) else {
+            return Ok(None);
+        };
+        let previous = match self.previous_signing_secret_until {
+            Some(until) => account(open(self.previous_signing_secret.as_deref())?).map(|previous| (previous, until)),
+            None => None,
+        };
+        Ok(Some(OpenGateway { id: self.id, company: self.company_id, account: current, previous }))
     }
 }
 
 async fn find_active(conn: &mut Connection, key: &ApplicationKey, id: GatewayId) -> Result<Option<OpenGateway>, Problem> {
     let row = sqlx::query_as!(
         Row,
-        r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret from gateways
+        r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret,
+                  previous_signing_secret, previous_signing_secret_until
+           from gateways
            where id = $1 and status = 'active' and deleted_at is null"#,
         id.uuid(),
     )
@@ -93,7 +106,9 @@ async fn find_active(conn: &mut Connection, key: &ApplicationKey, id: GatewayId)
 async fn find_all_active(conn: &mut Connection, key: &ApplicationKey, company: CompanyId) -> Result<Vec<OpenGateway>, Problem> {
     let rows = sqlx::query_as!(
         Row,
-        r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret from gateways
+        r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret,
+                  previous_signing_secret, previous_signing_secret_until
+           from gateways
            where company_id = $1 and status = 'active' and deleted_at is null order by created_at, id limit $2"#,
         company.uuid(),
         MAX_GATEWAYS,
@@ -107,7 +122,9 @@ async fn find_all_active(conn: &mut Connection, key: &ApplicationKey, company: C
 pub async fn find_any(conn: &mut Connection, key: &ApplicationKey, id: GatewayId) -> Result<Option<OpenGateway>, Problem> {
     let row = sqlx::query_as!(
         Row,
-        r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret from gateways where id = $1"#,
+        r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret,
+                  previous_signing_secret, previous_signing_secret_until
+           from gateways where id = $1"#,
         id.uuid(),
     )
     .fetch_optional(conn)

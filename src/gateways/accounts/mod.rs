@@ -7,6 +7,7 @@
 mod body;
 mod find;
 mod queries;
+mod rotation;
 mod secret_keys;
 mod test;
 
@@ -22,11 +23,12 @@ use crate::callers::{Area, Scope};
 use crate::companies::Companies;
 use crate::gateways::accounts::body::KnownDriver;
 use crate::gateways::credential::{GatewaySigningSecret, SecretKey};
+use crate::gateways::drivers;
 use crate::gateways::state::Gateways;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::database::Connection;
 use crate::kernel::ids::GatewayId;
-use crate::resources::{Columns, Extension, Line, Presented, PublishesEvents, Record, Resource, Unique};
+use crate::resources::{Columns, Extension, GracePeriod, Instant, Line, Presented, PublishesEvents, Record, Resource, Unique};
 
 pub use find::find_any;
 pub use secret_keys::{ActiveGateway, CardGateways, GatewayError, count_card_gateways, find_card_gateway};
@@ -53,6 +55,13 @@ crate::fields! {
         /// The secret that the gateway signs its callbacks with.
         #[write_only]
         signing_secret: Option<GatewaySigningSecret>,
+        /// Seconds for which the previous signing secret is accepted beside a new one. Without a new one, it moves the end of an overlap.
+        #[write_only]
+        overlap: Option<GracePeriod>,
+    }
+    read_only {
+        /// Until when callbacks that are signed with the previous signing secret are accepted as well.
+        previous_signing_secret_until: Option<Instant>,
     }
     computed {
         /// Whether the gateway has a secret key.
@@ -61,12 +70,16 @@ crate::fields! {
         has_signing_secret: bool = |gateway| gateway.signing_secret.is_some(),
         /// The path for callbacks without an API key.
         callback_path: String,
+        /// What about the settings will surprise, as sentences.
+        warnings: Vec<String> = |gateway| gateway.warnings(),
     }
     hidden {
         /// The API key for calls to the gateway, encrypted; see `SecretKey::open`.
         secret_key: Option<Vec<u8>>,
         /// The secret of its callback signatures, encrypted; see `GatewaySigningSecret::open`.
         signing_secret: Option<Vec<u8>>,
+        /// The one before, encrypted in the same way, while a rotation overlaps.
+        previous_signing_secret: Option<Vec<u8>>,
     }
 }
 
@@ -109,6 +122,14 @@ impl PublishesEvents for Gateway {
         member: "driver",
         sentence: "A company can have only one active gateway with this driver.",
     }];
+}
+
+impl Gateway {
+    /// What can be said of the settings alone, before any callback.
+    fn warnings(&self) -> Vec<String> {
+        let account = drivers::named(&self.driver).ok().and_then(|driver| driver.account(&self.settings, None).ok());
+        account.map_or_else(Vec::new, |account| account.warnings().into_iter().map(|finding| finding.detail).collect())
+    }
 }
 
 /// Decrypts the signing secret of a stored gateway, if it has one.

@@ -10,7 +10,7 @@ use crate::gateways::accounts::{Gateway, signing_secret};
 use crate::gateways::drivers::{self, Finding, ID_OF_TRANSACTION, PaymentUpdate, Reading};
 use crate::gateways::state::Gateways;
 use crate::kernel::ids::GatewayId;
-use crate::kernel::json::JsonBody;
+use crate::kernel::json::JsonOptions;
 use crate::kernel::openapi::{OperationDoc, closed_object, object};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{RecordTransaction, Resource, WriteRequest};
@@ -32,14 +32,14 @@ pub fn doc() -> OperationDoc {
     let answer = object([("ok", is_ok()), ("checks", json!({ "type": "array", "items": finding })), ("contents", contents)]);
     let sample = json!({ "type": ["object", "null"], "description": "A body that the gateway might send." });
     OperationDoc::new("Check the configuration of a gateway, and how a sample callback is read.")
-        .taking_body(closed_object(&[], [("sample", sample)]))
+        .taking_options(closed_object(&[], [("sample", sample)]))
         .answering(StatusCode::OK, answer)
 }
 
 /// Responds with `{"ok":…,"checks":[…]}` and the facts in the sample.
 pub async fn test(
     WriteRequest { state: gateways, caller, id }: WriteRequest<Gateway>,
-    JsonBody(Test { sample }): JsonBody<Test>,
+    JsonOptions(Test { sample }): JsonOptions<Test>,
 ) -> Result<Json<Value>, Problem> {
     let Tested { checks, contents } = gateways.test(&caller, id, sample).await?;
     Ok(Json(json!({ "ok": checks.iter().all(|check| check.ok), "checks": checks, "contents": contents })))
@@ -76,6 +76,7 @@ impl Gateways {
                     checks.dedup_by(|check, before| check.subject == before.subject);
                     contents = update;
                 }
+                checks.extend(gateway.overlap_finding(transaction.now));
             }
             Err(bad) => checks.push(bad),
         }

@@ -132,7 +132,7 @@ impl Gateways {
     async fn take(&self, found: Arc<OpenGateway>, request: Option<RequestId>, sent: Sent) -> Result<Acknowledgement, Problem> {
         let (now, company, id) = (self.clock.now(), found.company, found.id);
         let verified_and_read = move |headers: &HeaderMap, body: &Bytes| {
-            found.account.verify(&Incoming { headers, body, now })?;
+            found.verify(&Incoming { headers, body, now })?;
             Ok(GenuineCallback::read(CallbackId::new(now), found, body.clone(), request, now))
         };
         let callback = match self.read_sent(company, &sent, verified_and_read).await? {

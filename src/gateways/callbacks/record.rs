@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::callers::Area;
+use crate::callers::{Area, Caller};
 use crate::gateways::callbacks::redaction::redacted;
 use crate::gateways::ledger::{self, Status};
 use crate::gateways::state::Gateways;
@@ -56,7 +56,7 @@ impl Resource for CallbackRecord {
     const PLURAL: &'static str = "callbacks";
     const AREA: Area = Area::Traffic;
     /// The body without what nobody may see, of a refused callback only its beginning; and the payments that the callback reported on.
-    async fn details(_: &Gateways, conn: &mut Connection, callback: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
+    async fn details(_: &Gateways, _: &Caller, conn: &mut Connection, callback: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let body = ledger::find_body(conn, callback.id).await?;
         let payments = ledger::list_payments(conn, callback.id).await?;
         Ok(members! { "body": redacted(&String::from_utf8_lossy(&body)), "payments": payments })

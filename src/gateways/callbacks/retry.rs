@@ -19,7 +19,7 @@ use crate::gateways::recording::{Acknowledgement, Recorded};
 use crate::gateways::state::Gateways;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CallbackId;
-use crate::kernel::json::JsonBody;
+use crate::kernel::json::JsonOptions;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::openapi::OperationDoc;
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -31,7 +31,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(30);
 
 pub(super) fn doc() -> OperationDoc {
     OperationDoc::new("Process a genuine callback now.")
-        .taking_body(EmptyBody::schema())
+        .taking_options(EmptyBody::schema())
         .showing(StatusCode::OK, CallbackRecord::SINGULAR)
         .refusing(&[ProblemCode::CallbackRefused])
 }
@@ -39,7 +39,7 @@ pub(super) fn doc() -> OperationDoc {
 /// `POST callbacks/{uuid}/process`: processes a callback now, whatever its schedule.
 pub(super) async fn process(
     WriteRequest { state: gateways, caller, id }: WriteRequest<CallbackRecord>,
-    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
+    JsonOptions(EmptyBody {}): JsonOptions<EmptyBody>,
 ) -> Result<Response, Problem> {
     Ok(gateways.process(&caller, id).await?.answer(StatusCode::OK))
 }

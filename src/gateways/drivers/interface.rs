@@ -40,6 +40,9 @@ pub trait Account: fmt::Debug + Send + Sync {
     /// Reads a body that was verified on arrival.
     fn read(&self, body: &Value) -> Reading;
 
+    /// What about the settings will surprise, whatever the secret is: one finding that is to be corrected for each aspect.
+    fn warnings(&self) -> Vec<Finding>;
+
     /// Checks the configuration before the first callback arrives; returns one finding for each aspect that was checked.
     fn check(&self, now: DateTime<Utc>) -> Vec<Finding>;
 }

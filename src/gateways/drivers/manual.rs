@@ -41,6 +41,10 @@ impl Account for Manual {
         Reading { id: None, variant: None, kind: None, update }
     }
 
+    fn warnings(&self) -> Vec<Finding> {
+        Vec::new()
+    }
+
     fn check(&self, _: DateTime<Utc>) -> Vec<Finding> {
         vec![Finding::good("callbacks", "A manual gateway does not accept callbacks; no configuration is needed.")]
     }

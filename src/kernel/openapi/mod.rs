@@ -88,9 +88,8 @@ pub fn closed_object<'a>(required: &[&str], members: impl IntoIterator<Item = (&
     schema
 }
 
-/// A JSON request body. It is optional if the schema has no required fields.
-pub fn request_body(description: &str, schema: Value) -> Value {
-    let is_required = schema["required"].as_array().is_some_and(|names| !names.is_empty());
+/// A JSON request body.
+pub fn request_body(description: &str, is_required: bool, schema: Value) -> Value {
     let mut body = json_content(description, schema);
     body["required"] = is_required.into();
     body

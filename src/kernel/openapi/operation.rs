@@ -31,6 +31,8 @@ pub struct OperationDoc {
 #[derive(Clone, Debug)]
 struct Body {
     sentence: &'static str,
+    /// Whether a request without a body is refused.
+    is_required: bool,
     /// A JSON Schema.
     schema: Value,
 }
@@ -109,14 +111,23 @@ impl OperationDoc {
         self.taking(header(name, sentence))
     }
 
-    /// Sets the JSON Schema of the body, unless there is one.
+    /// Sets the JSON Schema of the body, unless there is one: that of [`JsonBody`](crate::kernel::json::JsonBody).
     pub fn taking_body(self, schema: Value) -> Self {
         self.taking_body_explained("The request.", schema)
     }
 
     /// The same with a sentence about the body.
-    pub fn taking_body_explained(mut self, sentence: &'static str, schema: Value) -> Self {
-        self.body.get_or_insert(Body { sentence, schema });
+    pub fn taking_body_explained(self, sentence: &'static str, schema: Value) -> Self {
+        self.described_by(Body { sentence, is_required: true, schema })
+    }
+
+    /// Sets the JSON Schema of a body that may be left out: that of [`JsonOptions`](crate::kernel::json::JsonOptions).
+    pub fn taking_options(self, schema: Value) -> Self {
+        self.described_by(Body { sentence: "The request.", is_required: false, schema })
+    }
+
+    fn described_by(mut self, body: Body) -> Self {
+        self.body.get_or_insert(body);
         self.refusing(&[ProblemCode::JsonInvalid, ProblemCode::BodyTooLarge, ProblemCode::MediaTypeUnsupported, ProblemCode::BodyInvalid])
     }
 
@@ -186,7 +197,7 @@ impl OperationDoc {
             ("operationId", self.id.map(Value::from)),
             ("description", self.description.map(Value::from)),
             ("security", self.security),
-            ("requestBody", self.body.map(|body| request_body(body.sentence, body.schema))),
+            ("requestBody", self.body.map(|body| request_body(body.sentence, body.is_required, body.schema))),
         ];
         for (member, value) in further {
             if let Some(value) = value {

@@ -55,6 +55,12 @@ impl Problem {
         self
     }
 
+    /// Says that it is this field of the request that the detail is about.
+    pub fn about(mut self, field: &str) -> Self {
+        self.0.fields.entry(field.to_owned()).or_default().push(self.0.detail.clone());
+        self
+    }
+
     /// Prefixes the field names with `path`, for a body that is part of another one.
     pub fn within(mut self, path: &str) -> Self {
         let fields = std::mem::take(&mut self.0.fields);

@@ -9,6 +9,7 @@ use crate::kernel::ids::TypedId;
 use crate::kernel::openapi::{OperationDoc, parameter, reference};
 use crate::kernel::problem::ProblemCode;
 use crate::resources::extension::base_path;
+use crate::resources::kind::queries::MAX_SCANNED_RECORDS;
 use crate::resources::operation::plural_path;
 use crate::resources::{FieldDoc, Filter, Operation, Referable, Resource, ResourceDescriptor};
 
@@ -40,6 +41,8 @@ pub struct KindDoc {
     has_owners: bool,
     id: Value,
     refusals: &'static [ProblemCode],
+    /// What a search does not find at once.
+    search_limit: String,
 }
 
 impl KindDoc {
@@ -62,6 +65,7 @@ impl KindDoc {
             has_owners: R::OWNED.is_some(),
             id: R::Id::json_schema(),
             refusals: R::REFUSALS,
+            search_limit: search_limit::<R>(&descriptor),
         }
     }
 
@@ -162,8 +166,11 @@ impl KindDoc {
             parameter("created_before", "Only records created before this instant.", instant),
         ];
         if !self.descriptor.search_fields.is_empty() {
-            let sentence =
-                format!("Only records that contain this text, ignoring case, in {}.", self.descriptor.search_fields.join(" or "));
+            let sentence = format!(
+                "Only records that contain this text, ignoring case, in {}. {}",
+                self.descriptor.search_fields.join(" or "),
+                self.search_limit,
+            );
             parameters.push(parameter("query", &sentence, json!({ "type": "string" })));
         }
         parameters.extend(self.descriptor.filters.iter().map(|filter| {
@@ -245,4 +252,18 @@ fn with_id(doc: OperationDoc) -> OperationDoc {
 fn with_version(doc: OperationDoc) -> OperationDoc {
     let sentence = "The `ETag` of the version that was read. The request is refused if the record has changed since.";
     with_id(doc).taking_header("If-Match", sentence).refusing(&[ProblemCode::RecordChanged])
+}
+
+/// What the parameter `query` does not find at once, as sentences.
+fn search_limit<R: Resource>(descriptor: &ResourceDescriptor) -> String {
+    let unindexed = format!(
+        "a page is searched for in at most {MAX_SCANNED_RECORDS} of the records that the other parameters leave, and may be short or empty \
+         although more records match: `meta.next` continues behind those that were read."
+    );
+    let within = R::SEARCH_WITHIN.and_then(|column| descriptor.filters.iter().find(|filter| filter.column == column));
+    match within {
+        Some(filter) => format!("It is only supported together with `{}`. No index helps: {unindexed}", filter.name),
+        None if R::SEARCH_INDEX => format!("A text without three letters or digits in a row is not in the index: {unindexed}"),
+        None => format!("No index helps: {unindexed}"),
+    }
 }

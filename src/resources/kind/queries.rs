@@ -169,7 +169,7 @@ pub async fn mark_deleted<R: Resource>(conn: &mut Connection, id: R::Id, now: Da
 }
 
 /// How many records an unindexed search reads for one page.
-const MAX_SCANNED_RECORDS: i64 = 5000;
+pub const MAX_SCANNED_RECORDS: i64 = 5000;
 
 /// Adds the conditions of `parameters` to a statement, except the search text.
 fn narrowed(mut sql: QueryBuilder<Postgres>, parameters: &ListParameters) -> QueryBuilder<Postgres> {

@@ -93,9 +93,10 @@ pub trait Resource: Columns {
     }
 
     /// Fields that only the response to `GET …/{uuid}` contains, because they would be too much for a list: those with the mark
-    /// `#[detail]`, unless other records must be read.
+    /// `#[detail]`, unless other records must be read. `caller` may see the record; some of its fields may be for others.
     fn details(
         _: &Self::State,
+        _caller: &Caller,
         _: &mut Connection,
         record: &Record<Self>,
     ) -> impl Future<Output = Result<Map<String, Value>, sqlx::Error>> + Send {

@@ -4,6 +4,8 @@ use chrono::TimeDelta;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::resources::FieldType;
+
 const SECONDS_PER_DAY: u32 = 86_400;
 const DEFAULT_SECONDS: u32 = SECONDS_PER_DAY;
 const MAX_SECONDS: u32 = 30 * SECONDS_PER_DAY;
@@ -28,6 +30,23 @@ impl GracePeriod {
     /// The JSON Schema.
     pub fn schema() -> Value {
         json!({ "type": "integer", "minimum": 0, "maximum": MAX_SECONDS, "default": DEFAULT_SECONDS })
+    }
+}
+
+/// A member of requests alone.
+impl FieldType for GracePeriod {
+    type Column = Self;
+
+    fn into_column(self) -> Self {
+        self
+    }
+
+    fn show(_: &Self) -> Value {
+        Value::Null
+    }
+
+    fn schema() -> Value {
+        Self::schema()
     }
 }
 

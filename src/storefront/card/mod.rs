@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::gateways::GatewayError;
 use crate::kernel::error_chain::chain;
-use crate::kernel::json::JsonBody;
+use crate::kernel::json::JsonOptions;
 use crate::kernel::openapi::object;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::providers::RouteName;
@@ -119,7 +119,7 @@ impl Wish {
 async fn ephemeral_key(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
-    JsonBody(request): JsonBody<EphemeralKeyRequest>,
+    JsonOptions(request): JsonOptions<EphemeralKeyRequest>,
 ) -> Result<Json<Value>, Problem> {
     Ok(Json(grant(&storefront, &caller, &Wish::EphemeralKey(request.api_version)).await?))
 }

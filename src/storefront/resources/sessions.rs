@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::callers::{Area, Caller};
 use crate::kernel::ids::{CustomerId, SessionId, StoreId};
-use crate::kernel::json::JsonBody;
+use crate::kernel::json::JsonOptions;
 use crate::kernel::openapi::{OperationDoc, object};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{EmptyBody, Instant, Reference, Resource, WriteRequest};
@@ -62,13 +62,13 @@ pub(super) async fn revoke(WriteRequest { state: storefront, caller, id }: Write
 /// The description of `POST customers/{uuid}/revoke-tokens`.
 pub(super) fn revoke_all_doc() -> OperationDoc {
     let answer = object([("status", json!({ "const": "ok" })), ("revoked", json!({ "type": "integer" }))]);
-    OperationDoc::new("End all sessions of a customer.").taking_body(EmptyBody::schema()).answering(StatusCode::OK, answer)
+    OperationDoc::new("End all sessions of a customer.").taking_options(EmptyBody::schema()).answering(StatusCode::OK, answer)
 }
 
 /// `POST customers/{uuid}/revoke-tokens`: revokes all sessions of the customer.
 pub(super) async fn revoke_all(
     WriteRequest { state: storefront, caller, id }: WriteRequest<CustomerRecord>,
-    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
+    JsonOptions(EmptyBody {}): JsonOptions<EmptyBody>,
 ) -> Result<Json<Value>, Problem> {
     let revoked = storefront.end_sessions(&caller, id).await?;
     Ok(Json(json!({ "status": "ok", "revoked": revoked })))

@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 
 use crate::kernel::client_address::ClientAddress;
-use crate::kernel::json::JsonBody;
+use crate::kernel::json::{JsonBody, JsonOptions};
 use crate::kernel::openapi::OperationDoc;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
@@ -48,6 +48,12 @@ impl Part for AcceptedLanguages {
 impl<B: Body> Part for JsonBody<B> {
     fn describe(doc: OperationDoc) -> OperationDoc {
         doc.taking_body(B::schema())
+    }
+}
+
+impl<B: Body> Part for JsonOptions<B> {
+    fn describe(doc: OperationDoc) -> OperationDoc {
+        doc.taking_options(B::schema())
     }
 }
 

@@ -8,6 +8,9 @@ use crate::webhooks::endpoint::{SignatureFormat, SigningSecrets};
 
 /// Maximum number of bytes of the response headers that are logged.
 const MAX_LOGGED_HEADERS_LEN: usize = 16 * 1024;
+/// The headers that prove a request to come from this service. The first one has no time within it, so whoever has it can send the request
+/// again for as long as the secret is in use.
+pub const SIGNATURES: [&str; 2] = ["x-service-signature", "webhook-signature"];
 /// The number of headers of one attempt, and the bytes that they usually take in the log.
 const ATTEMPT_HEADERS: usize = 8;
 const ATTEMPT_HEADERS_LEN: usize = 640;
@@ -45,7 +48,8 @@ impl Headers {
         self.map.reserve(ATTEMPT_HEADERS);
         self.logged.reserve(ATTEMPT_HEADERS_LEN);
         let event = attempt.event.to_string();
-        self.insert("x-service-signature", secrets.service_signature(format, attempt.body));
+        let [service_signature, standard_signature] = SIGNATURES;
+        self.insert(service_signature, secrets.service_signature(format, attempt.body));
         self.insert("x-service-delivery", attempt.delivery.to_string());
         self.insert("x-service-attempt", attempt.number.to_string());
         self.insert("x-service-event", attempt.event_name.to_owned());
@@ -53,7 +57,7 @@ impl Headers {
             self.insert("x-service-sequence", sequence.to_string());
         }
         self.insert("webhook-timestamp", attempt.at.timestamp().to_string());
-        self.insert("webhook-signature", secrets.standard_signature(&event, attempt.at, attempt.body));
+        self.insert(standard_signature, secrets.standard_signature(&event, attempt.at, attempt.body));
         self.insert("webhook-id", event);
         self
     }

@@ -20,8 +20,8 @@ use crate::webhooks::targets::EndpointUrl;
 
 pub use attempt_timeout::{AttemptTimeout, LONGEST_ATTEMPT};
 pub use cache::{EndpointCache, Endpoints};
-pub use extra_headers::ExtraHeaders;
-pub use headers::{AttemptHeaders, Headers, as_json};
+pub use extra_headers::{ExtraHeaders, MASK};
+pub use headers::{AttemptHeaders, Headers, SIGNATURES, as_json};
 pub use secret::SigningSecret;
 pub use signature::{SignatureFormat, SigningSecrets};
 

@@ -11,7 +11,7 @@ use crate::callers::Caller;
 use crate::companies::Companies;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{EventId, SubscriptionId};
-use crate::kernel::json::JsonBody;
+use crate::kernel::json::{JsonBody, JsonOptions};
 use crate::kernel::openapi::{OperationDoc, closed_object, object};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{EmptyBody, Extension, FieldType, Instant, Line, PathId, Reference, Resource, WriteRequest};
@@ -28,7 +28,8 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    let cancelling = OperationDoc::new("Cancel a delivery.").taking_body(EmptyBody::schema()).showing(StatusCode::OK, Delivery::SINGULAR);
+    let cancelling =
+        OperationDoc::new("Cancel a delivery.").taking_options(EmptyBody::schema()).showing(StatusCode::OK, Delivery::SINGULAR);
     Extension::new("developers")
         .read_only::<Replay>()
         .route(Method::POST, "/webhooks/{uuid}/replay", replay_doc(), replay)
@@ -53,7 +54,7 @@ fn replay_doc() -> OperationDoc {
 
 fn replay_delivery_doc() -> OperationDoc {
     OperationDoc::new("Replay a delivery, once per `idempotency_key`.")
-        .taking_body(closed_object(&[], [("idempotency_key", Option::<Line<255>>::schema())]))
+        .taking_options(closed_object(&[], [("idempotency_key", Option::<Line<255>>::schema())]))
         .showing(StatusCode::OK, Delivery::SINGULAR)
         .showing(StatusCode::CREATED, Delivery::SINGULAR)
         .refusing(&[ProblemCode::DeliveryOpen, ProblemCode::IdempotencyKeyUsed])
@@ -65,7 +66,7 @@ fn replay_event_doc() -> OperationDoc {
         [("event_id", Reference::<EventId>::schema()), ("count", json!({ "type": "integer" })), ("dry_run", json!({ "type": "boolean" }))];
     let answer = object([("replay", object(replay))]);
     OperationDoc::new("Replay an event to every webhook that subscribes to it, once per `idempotency_key`.")
-        .taking_body(closed_object(&[], body))
+        .taking_options(closed_object(&[], body))
         .answering(StatusCode::OK, answer.clone())
         .answering(StatusCode::CREATED, answer)
         .refusing(&[ProblemCode::IdempotencyKeyUsed])
@@ -111,7 +112,7 @@ struct OfDelivery {
 
 async fn replay_delivery(
     WriteRequest { state: webhooks, caller, id }: WriteRequest<Delivery>,
-    JsonBody(body): JsonBody<OfDelivery>,
+    JsonOptions(body): JsonOptions<OfDelivery>,
 ) -> Result<Response, Problem> {
     let key = body.idempotency_key.map(|key| Key::new(&caller, key, &json!([id])));
     let delivery = webhooks.replay_delivery(&caller, id, key).await?;
@@ -121,7 +122,7 @@ async fn replay_delivery(
 
 async fn cancel(
     WriteRequest { state: webhooks, caller, id }: WriteRequest<Delivery>,
-    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
+    JsonOptions(EmptyBody {}): JsonOptions<EmptyBody>,
 ) -> Result<Response, Problem> {
     let delivery = webhooks.cancel(&caller, id).await?;
     Ok(delivery.answer(StatusCode::OK))
@@ -140,10 +141,10 @@ async fn replay_event(
     State(webhooks): State<Webhooks>,
     caller: Caller,
     PathId(id): PathId<EventId>,
-    body: Result<JsonBody<EventReplayBody>, Problem>,
+    body: Result<JsonOptions<EventReplayBody>, Problem>,
 ) -> Result<Response, Problem> {
     Delivery::require(&caller, Delivery::WRITING)?;
-    let JsonBody(EventReplayBody { dry_run, idempotency_key }) = body?;
+    let JsonOptions(EventReplayBody { dry_run, idempotency_key }) = body?;
     let key = idempotency_key.map(|key| Key::new(&caller, key, &json!([id])));
     let made = webhooks.replay_event(&caller, id, dry_run, key).await?;
     let status = if dry_run { StatusCode::OK } else { made.status(StatusCode::CREATED) };

@@ -31,7 +31,12 @@ impl Resource for Subscription {
         self.owner.as_ref()
     }
 
-    async fn details(webhooks: &Webhooks, conn: &mut Connection, record: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
+    async fn details(
+        webhooks: &Webhooks,
+        _: &Caller,
+        conn: &mut Connection,
+        record: &Record<Self>,
+    ) -> Result<Map<String, Value>, sqlx::Error> {
         let health = health::member(conn, record.company, record.id, webhooks.clock.now()).await?;
         Ok(members! { "health": health })
     }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::callers::Caller;
 use crate::companies::Companies;
 use crate::kernel::ids::SubscriptionId;
-use crate::kernel::json::JsonBody;
+use crate::kernel::json::JsonOptions;
 use crate::kernel::openapi::{OperationDoc, closed_object};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{EmptyBody, Extension, GracePeriod, PathId, Resource, Shown, WriteRequest};
@@ -27,24 +27,24 @@ where
     let doc = |sentence| OperationDoc::new(sentence).showing(StatusCode::OK, Subscription::SINGULAR);
     let rotation = closed_object(&[], [("overlap", GracePeriod::schema())]);
     let testing = OperationDoc::new("Send a test event to a webhook.").showing(StatusCode::CREATED, Delivery::SINGULAR);
-    let testing = testing.taking_body(Test::schema()).refusing(&[ProblemCode::WebhookDisabled, ProblemCode::WebhookPaused]);
+    let testing = testing.taking_options(Test::schema()).refusing(&[ProblemCode::WebhookDisabled, ProblemCode::WebhookPaused]);
     let resuming = doc("Resume a webhook: what was held while it was paused is sent.").refusing(&[ProblemCode::WebhookDisabled]);
     Extension::new("developers")
         .editable::<Subscription>()
-        .route(Method::POST, "/webhooks/{uuid}/enable", doc("Enable a webhook.").taking_body(EmptyBody::schema()), enable)
+        .route(Method::POST, "/webhooks/{uuid}/enable", doc("Enable a webhook.").taking_options(EmptyBody::schema()), enable)
         .route(
             Method::POST,
             "/webhooks/{uuid}/pause",
-            doc("Pause a webhook: its deliveries are held.").taking_body(EmptyBody::schema()),
+            doc("Pause a webhook: its deliveries are held.").taking_options(EmptyBody::schema()),
             pause,
         )
-        .route(Method::POST, "/webhooks/{uuid}/resume", resuming.taking_body(EmptyBody::schema()), resume)
-        .route(Method::POST, "/webhooks/{uuid}/disable", doc("Disable a webhook.").taking_body(EmptyBody::schema()), disable)
+        .route(Method::POST, "/webhooks/{uuid}/resume", resuming.taking_options(EmptyBody::schema()), resume)
+        .route(Method::POST, "/webhooks/{uuid}/disable", doc("Disable a webhook.").taking_options(EmptyBody::schema()), disable)
         .route(Method::GET, "/webhooks/{uuid}/secret", doc("Show the signing secret of a webhook."), secret)
         .route(
             Method::POST,
             "/webhooks/{uuid}/rotate-secret",
-            doc("Rotate the signing secret of a webhook.").taking_body(rotation),
+            doc("Rotate the signing secret of a webhook.").taking_options(rotation),
             rotate_secret,
         )
         .route(Method::POST, "/webhooks/{uuid}/test", testing, test)
@@ -52,7 +52,7 @@ where
 
 async fn enable(
     WriteRequest { state: webhooks, caller, id }: WriteRequest<Subscription>,
-    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
+    JsonOptions(EmptyBody {}): JsonOptions<EmptyBody>,
 ) -> Result<Response, Problem> {
     let webhook = webhooks.enable(&caller, id).await?;
     Ok(webhook.answer(StatusCode::OK))
@@ -60,7 +60,7 @@ async fn enable(
 
 async fn pause(
     WriteRequest { state: webhooks, caller, id }: WriteRequest<Subscription>,
-    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
+    JsonOptions(EmptyBody {}): JsonOptions<EmptyBody>,
 ) -> Result<Response, Problem> {
     let webhook = webhooks.pause(&caller, id).await?;
     Ok(webhook.answer(StatusCode::OK))
@@ -68,7 +68,7 @@ async fn pause(
 
 async fn resume(
     WriteRequest { state: webhooks, caller, id }: WriteRequest<Subscription>,
-    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
+    JsonOptions(EmptyBody {}): JsonOptions<EmptyBody>,
 ) -> Result<Response, Problem> {
     let webhook = webhooks.resume(&caller, id).await?;
     Ok(webhook.answer(StatusCode::OK))
@@ -76,7 +76,7 @@ async fn resume(
 
 async fn disable(
     WriteRequest { state: webhooks, caller, id }: WriteRequest<Subscription>,
-    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
+    JsonOptions(EmptyBody {}): JsonOptions<EmptyBody>,
 ) -> Result<Response, Problem> {
     let webhook = webhooks.disable(&caller, id).await?;
     Ok(webhook.answer(StatusCode::OK))
@@ -102,7 +102,7 @@ struct Rotation {
 
 async fn rotate_secret(
     WriteRequest { state: webhooks, caller, id }: WriteRequest<Subscription>,
-    JsonBody(rotation): JsonBody<Rotation>,
+    JsonOptions(rotation): JsonOptions<Rotation>,
 ) -> Result<Response, Problem> {
     let (webhook, secret) = webhooks.rotate_secret(&caller, id, rotation.overlap.into()).await?;
     Ok(with_secret(webhook, &secret))
@@ -110,7 +110,7 @@ async fn rotate_secret(
 
 async fn test(
     WriteRequest { state: webhooks, caller, id }: WriteRequest<Subscription>,
-    JsonBody(test): JsonBody<Test>,
+    JsonOptions(test): JsonOptions<Test>,
 ) -> Result<Response, Problem> {
     let delivery = webhooks.send_test(&caller, id, test).await?;
     Ok(delivery.answer(StatusCode::CREATED))

@@ -52,7 +52,7 @@ impl From<TargetError> for Problem {
     fn from(reason: TargetError) -> Self {
         match reason {
             // One error for both, so that registering endpoints does not reveal which internal names exist.
-            TargetError::Blocked | TargetError::Unresolved(_) => ProblemCode::EndpointForbidden.into(),
+            TargetError::Blocked | TargetError::Unresolved(_) => Self::new(ProblemCode::EndpointForbidden).about("url"),
         }
     }
 }

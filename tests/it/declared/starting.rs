@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 
 use crate::declared::garden;
-use crate::support::program::portico;
+use crate::support::program::{Service, portico};
 use crate::support::waiting::until;
 use crate::support::{World, database};
 
@@ -48,7 +48,7 @@ fn pots(version: u32, filters: &str, members: &str, required: &str) -> String {
 fn declared(pool: &Pool, directory: &Path, text: &str) -> Declared {
     fs::write(directory.join("garden.toml"), text).unwrap();
     let declarations = load(directory, &BuiltIn { kinds: &[], events: &app::catalogue() }).unwrap();
-    Declared::new(pool.clone(), Clock::System, declarations.into_iter().map(Arc::new).collect())
+    Declared::new(pool.clone(), Clock::System, declarations.into_iter().map(Arc::new).collect(), &[])
 }
 
 /// A world whose program declares the file.
@@ -217,4 +217,41 @@ async fn a_filtered_list_is_read_from_the_index_of_its_filter() {
             assert!(!plan.contains("Sort") && !plan.contains("of_company"), "{mode} {path}: {plan}");
         }
     }
+}
+
+#[tokio::test]
+async fn records_whose_file_is_missing_keep_the_program_from_starting() {
+    let directory = garden(&file(1, "glaze = { type = 'string' }", "'label'"));
+    let world = world(directory.path()).await;
+    for label in ["Blue", "Red"] {
+        world.api(Method::POST, "/garden/int/v1/pots").json(&json!({ "label": label })).send().await.ok(201);
+    }
+    fs::remove_file(directory.path().join("garden.toml")).unwrap();
+    let path = directory.path().to_str().unwrap();
+    let settings = [("database.url", world.database.as_str()), ("extensions.directory", path)];
+    let reason = "no file in extensions.directory declares garden/pots, of which there are 2 records: bring the files back; if they were \
+                  removed on purpose, name the kinds in extensions.retired, and their records stay in the database without being served";
+    let serve = portico(&["serve"], &settings).output().await.unwrap();
+    assert!(!serve.status.success());
+    assert!(String::from_utf8_lossy(&serve.stderr).contains(reason), "{serve:?}");
+    let doctor = portico(&["doctor"], &settings).output().await.unwrap();
+    assert!(String::from_utf8_lossy(&doctor.stdout).contains(reason), "{doctor:?}");
+
+    // On purpose: the kind is retired, and not served.
+    let retired = |kinds| [("database.url", world.database.as_str()), ("extensions.directory", path), ("extensions.retired", kinds)];
+    let service = Service::start(&retired("garden/pots")).await;
+    let get = reqwest::Client::builder().no_proxy().build().unwrap().get(format!("http://{}/garden/int/v1/pots", service.address));
+    assert_eq!(get.bearer_auth(&world.api_key).send().await.unwrap().status(), 404);
+    // An entry that stays although the file is back would hide that it is missing the next time.
+    fs::write(directory.path().join("garden.toml"), file(1, "glaze = { type = 'string' }", "'label'")).unwrap();
+    let both = portico(&["serve"], &retired("garden/pots")).output().await.unwrap();
+    assert!(String::from_utf8_lossy(&both.stderr).contains("extensions.retired names garden/pots, which a file declares"), "{both:?}");
+
+    // Deleted records need no file.
+    let list = world.api(Method::GET, "/garden/int/v1/pots").send().await.ok(200);
+    for pot in list["pots"].as_array().unwrap() {
+        world.api(Method::DELETE, &format!("/garden/int/v1/pots/{}", pot["id"].as_str().unwrap())).send().await.ok(200);
+    }
+    fs::remove_file(directory.path().join("garden.toml")).unwrap();
+    Service::start(&settings).await;
 }

@@ -167,9 +167,18 @@ async fn an_event_has_256_kib_at_most_and_a_body_a_mebibyte() {
     };
     world.publish_outside(of(250 * 1024)).await.ok(201);
     world.publish_outside(of(256 * 1024)).await.refused(422, "body_invalid");
+    let sent = "select max(length(body))::bigint from events";
+    let largest = 250 * 1024 + 256 * 1024 - usize::try_from(world.count(sent).await).unwrap();
+    // What counts is the event as it is sent, not the spaces and keys of the request.
+    let spacious = format!("{}{}", of(largest), " ".repeat(10 * 1024));
+    let request = world.api(Method::POST, "/developers/int/v1/events").header("content-type", "application/json").body(spacious);
+    request.send().await.ok(201);
+    assert_eq!(world.count(sent).await, 256 * 1024);
+    let refused = world.publish_outside(of(largest + 1)).await.refused(422, "body_invalid");
+    assert!(refused["fields"]["data"][0].as_str().unwrap().contains("262145 bytes"), "{refused}");
     world.publish_outside(json!({ "events": vec![of(250 * 1024); 4] })).await.ok(201);
     world.publish_outside(json!({ "events": vec![of(250 * 1024); 5] })).await.refused(413, "body_too_large");
-    assert_eq!(world.events_stored().await, 5);
+    assert_eq!(world.events_stored().await, 6);
 }
 
 #[tokio::test]

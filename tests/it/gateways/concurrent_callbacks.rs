@@ -153,7 +153,7 @@ async fn what_changes_about_a_gateway_counts_at_once_and_elsewhere_within_a_seco
         with_key(world, SIGNING_SECRET, &format!("evt_{number}_with_key")).await.ok(200);
     }
 
-    here.ledger(Method::PUT, &path).json(&json!({ "signing_secret": "whsec_another" })).send().await.ok(200);
+    here.ledger(Method::PUT, &path).json(&json!({ "signing_secret": "whsec_another", "overlap": 0 })).send().await.ok(200);
     here.call_back(&gateway, &paid("evt_2")).await.refused(400, "callback_not_genuine");
     with_key(&here, SIGNING_SECRET, "evt_2").await.refused(400, "callback_not_genuine");
     with_key(&here, "whsec_another", "evt_2").await.ok(200);

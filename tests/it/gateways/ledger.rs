@@ -129,6 +129,9 @@ async fn the_test_button_says_what_is_missing() {
     let any = world.gateway(json!({ "name": "Any", "driver": "hmac", "settings": settings })).await;
     let answer = test(&any, json!({})).await;
     assert_eq!((&answer["ok"], &answer["checks"][0]["subject"]), (&json!(false), &json!("signing_secret")));
+    // Nothing is mapped yet, which the gateway says of itself as well.
+    let warnings = any["warnings"].as_array().unwrap();
+    assert!(warnings.len() == 1 && warnings[0].as_str().unwrap().contains("every callback will be ignored"), "{any}");
     let path = format!("gateways/{}", any["id"].as_str().unwrap());
     let more = json!({ "signing_secret": SIGNING_SECRET, "settings": { "signature": { "header": "X-Signature" }, "events": { "paid": "payment.succeeded" } } });
     world.ledger(Method::PUT, &path).json(&more).send().await.ok(200);

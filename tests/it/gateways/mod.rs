@@ -11,3 +11,4 @@ mod refusals;
 mod repetitions;
 mod resolving;
 mod retrying;
+mod rotating;

@@ -6,4 +6,5 @@ mod forms;
 mod limits;
 mod lists;
 mod lists_at_size;
+mod numbers;
 mod records;

@@ -32,7 +32,8 @@ impl Answer {
         assert_eq!(body["type"], format!("/problems/{}", body["code"].as_str().unwrap()));
         assert!(body["title"].is_string() && body["detail"].is_string(), "{self:?}");
         assert_eq!(body["error"], body["detail"]);
-        assert!(body.get("fields").is_none() || body["code"] == "body_invalid", "only `body_invalid` has `fields`: {self:?}");
+        let names_fields = ["body_invalid", "endpoint_forbidden"].contains(&body["code"].as_str().unwrap());
+        assert!(body.get("fields").is_none() || names_fields, "another problem has no `fields`: {self:?}");
         assert!(body["errors"].as_array().unwrap().iter().all(Value::is_string), "{self:?}");
         assert_eq!(self.headers["x-request-id"], body["request_id"].as_str().unwrap());
         let wait = self.headers.get("retry-after").map(|wait| wait.to_str().unwrap().parse::<u64>().unwrap());

@@ -75,7 +75,7 @@ pub async fn migrate(url: &str) {
     let pool = pool(url);
     migrations::apply(&pool).await.unwrap();
     let shipped = app::declarations(&Config::with(&[]).unwrap().extensions).unwrap();
-    let shipped = Declared::new(pool.clone(), Clock::System, shipped);
+    let shipped = Declared::new(pool.clone(), Clock::System, shipped, &[]);
     shipped.take_schemas().await.unwrap();
     shipped.make_indexes().await.unwrap();
     pool.close().await;

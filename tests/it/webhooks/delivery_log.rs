@@ -1,6 +1,8 @@
 //! The log of deliveries is narrowed and searched: decisions, section 7.
 
 use chrono::TimeDelta;
+use portico::callers::Scope;
+use portico::operators::Role;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -92,4 +94,29 @@ async fn a_search_goes_on_where_a_page_of_it_ended() {
     let next = first["meta"]["next"].as_str().unwrap();
     let second = world.get(&format!("{path}&after={next}")).await;
     assert_eq!((&second["deliveries"][0]["event_id"], &second["meta"]["next"]), (&json!(needle), &json!(null)));
+}
+
+#[tokio::test]
+async fn whoever_may_only_read_sees_no_signature_with_which_a_request_could_be_repeated() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    world.publish("order.created").await;
+    world.deliver().await;
+    let path = format!("/developers/int/v1/deliveries/{}", world.last_delivery().await["id"].as_str().unwrap());
+    let sent = receiver.received();
+    for (scopes, shown) in [(&[Scope::Read][..], false), (&[Scope::Read, Scope::Write], true), (&[Scope::Admin], true)] {
+        let key = world.key_of(world.company, scopes).await;
+        let mut delivery = world.request(Method::GET, &path).key(&key).send().await.ok(200)["delivery"].take();
+        let headers = delivery["attempts"][0]["request_headers"].take();
+        for name in ["x-service-signature", "webhook-signature"] {
+            assert_eq!(headers[name], if shown { sent[0].header(name) } else { "********" }, "{scopes:?}");
+        }
+        assert_eq!(headers["webhook-id"], sent[0].header("webhook-id"));
+    }
+    // An operator likewise: a viewer reads webhooks, a developer changes them.
+    for (role, shown) in [(Role::Viewer, false), (Role::Developer, true)] {
+        let mut tab = world.signed_in(role).await;
+        let page = tab.open(&path.replace("/developers/int/v1", "/console")).await;
+        assert_eq!(page.html.contains(sent[0].header("x-service-signature")), shown, "{role:?}");
+    }
 }

@@ -48,7 +48,8 @@ async fn an_endpoint_at_a_private_address_cannot_be_registered() {
         "https://meta.test/",
         "https://nobody.test/",
     ] {
-        world.developers(Method::POST, "webhooks", json!({ "url": url })).await.refused(422, "endpoint_forbidden");
+        let refused = world.developers(Method::POST, "webhooks", json!({ "url": url })).await.refused(422, "endpoint_forbidden");
+        assert_eq!(refused["fields"]["url"][0], refused["detail"]);
     }
     assert_eq!(world.count("select count(*) from subscriptions").await, 0);
 }

@@ -81,6 +81,10 @@ impl Account for CardAccount {
         Reading { id, variant: None, kind, update }
     }
 
+    fn warnings(&self) -> Vec<Finding> {
+        Vec::new()
+    }
+
     fn check(&self, now: DateTime<Utc>) -> Vec<Finding> {
         let Ok(key) = signing_key(self.signing_secret.as_ref()) else {
             return vec![Finding::bad("signing_secret", SignatureError::SecretMissing.to_string())];

@@ -17,6 +17,8 @@ use crate::gateways::drivers::{
 
 pub use settings::HeaderSetting;
 
+const NOTHING_MAPPED: &str = "No type of event is mapped yet: every callback will be ignored.";
+
 #[derive(Debug)]
 pub struct AnyHmac;
 
@@ -59,18 +61,22 @@ impl Account for HmacAccount {
         reading::read(&self.settings, body)
     }
 
+    fn warnings(&self) -> Vec<Finding> {
+        let Settings { events, pointers, .. } = &self.settings;
+        let nothing_mapped = events.is_empty().then(|| Finding::bad("events", NOTHING_MAPPED));
+        let ambiguous = (pointers.id == pointers.reference).then(|| Finding::bad("id", ID_OF_TRANSACTION));
+        nothing_mapped.into_iter().chain(ambiguous).collect()
+    }
+
     fn check(&self, now: DateTime<Utc>) -> Vec<Finding> {
         let Ok(key) = signing_key(self.signing_secret.as_ref()) else {
             return vec![Finding::bad("signing_secret", SignatureError::SecretMissing.to_string())];
         };
-        let Settings { signature, events, pointers, .. } = &self.settings;
+        let Settings { signature, events, .. } = &self.settings;
         let signed = try_out(self, &signature.header.0, &signature::sign(signature, key, TRIAL), now);
-        let events = match events.is_empty() {
-            true => Finding::bad("events", "No type of event is mapped yet: every callback will be ignored."),
-            false => Finding::good("events", format!("{} types of events are mapped.", events.len())),
-        };
-        let mut findings = vec![signed, events];
-        findings.extend((pointers.id == pointers.reference).then(|| Finding::bad("id", ID_OF_TRANSACTION)));
+        let mapped = (!events.is_empty()).then(|| Finding::good("events", format!("{} types of events are mapped.", events.len())));
+        let mut findings: Vec<_> = [Some(signed), mapped].into_iter().flatten().collect();
+        findings.extend(self.warnings());
         findings
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::Caller;
 use crate::kernel::ids::CustomerId;
-use crate::kernel::json::JsonBody;
+use crate::kernel::json::{JsonBody, JsonOptions};
 use crate::kernel::openapi::{OperationDoc, closed_object};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit;
@@ -29,7 +29,7 @@ pub struct Ban {
 
 fn doc(summary: &'static str) -> OperationDoc {
     OperationDoc::new(summary)
-        .taking_body(EmptyBody::schema())
+        .taking_options(EmptyBody::schema())
         .showing(StatusCode::OK, CustomerRecord::SINGULAR)
         .refusing(&[ProblemCode::AccountClosed])
 }
@@ -58,7 +58,7 @@ pub fn unban_doc() -> OperationDoc {
 /// `POST customers/{uuid}/unban`
 pub async fn unban(
     WriteRequest { state, caller, id }: WriteRequest<CustomerRecord>,
-    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
+    JsonOptions(EmptyBody {}): JsonOptions<EmptyBody>,
 ) -> Result<Response, Problem> {
     Ok(state.unban(&caller, id).await?.answer(StatusCode::OK))
 }
@@ -70,7 +70,7 @@ pub fn unlock_doc() -> OperationDoc {
 /// `POST customers/{uuid}/unlock`
 pub async fn unlock(
     WriteRequest { state, caller, id }: WriteRequest<CustomerRecord>,
-    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
+    JsonOptions(EmptyBody {}): JsonOptions<EmptyBody>,
 ) -> Result<Response, Problem> {
     Ok(state.unlock(&caller, id).await?.answer(StatusCode::OK))
 }
@@ -83,7 +83,7 @@ pub fn reset_password_doc() -> OperationDoc {
 /// `POST customers/{uuid}/reset-password`
 pub async fn reset_password(
     WriteRequest { state, caller, id }: WriteRequest<CustomerRecord>,
-    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
+    JsonOptions(EmptyBody {}): JsonOptions<EmptyBody>,
 ) -> Result<Response, Problem> {
     Ok(state.withdraw_password(&caller, id).await?.answer(StatusCode::OK))
 }
@@ -95,7 +95,7 @@ pub fn close_doc() -> OperationDoc {
 /// `POST customers/{uuid}/close`
 pub async fn close(
     WriteRequest { state, caller, id }: WriteRequest<CustomerRecord>,
-    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
+    JsonOptions(EmptyBody {}): JsonOptions<EmptyBody>,
 ) -> Result<Response, Problem> {
     Ok(state.close_account(&caller, id).await?.answer(StatusCode::OK))
 }

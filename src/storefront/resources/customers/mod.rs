@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::callers::Area;
+use crate::callers::{Area, Caller};
 use crate::companies::Companies;
 use crate::contact::PhoneNumber;
 use crate::kernel::clock::timestamp;
@@ -107,7 +107,12 @@ impl Resource for CustomerRecord {
     const AREA: Area = Area::Customers;
     const TABLE: &'static str = "customer_records";
 
-    async fn details(storefront: &Storefront, conn: &mut Connection, customer: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
+    async fn details(
+        storefront: &Storefront,
+        _: &Caller,
+        conn: &mut Connection,
+        customer: &Record<Self>,
+    ) -> Result<Map<String, Value>, sqlx::Error> {
         let (store, now) = (customer.fields.store_id, storefront.clock.now());
         let names = customer.names();
         let by_codes = codes::find_lockout(conn, store, &names, now).await?;

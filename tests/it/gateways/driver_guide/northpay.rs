@@ -75,6 +75,10 @@ impl Account for NorthpayAccount {
         Reading { id, variant: None, kind, update }
     }
 
+    fn warnings(&self) -> Vec<Finding> {
+        Vec::new()
+    }
+
     fn check(&self, now: DateTime<Utc>) -> Vec<Finding> {
         vec![match signing_key(self.signing_secret.as_ref()) {
             Ok(key) => try_out(self, &SIGNATURE, &hex::encode(mac(key, TRIAL)), now),

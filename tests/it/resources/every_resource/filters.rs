@@ -67,7 +67,9 @@ impl Resource<'_> {
         }
         let parameters = self.parameters().await;
         let query = parameters.iter().find(|parameter| parameter["name"] == "query");
-        let sentence = query.map_or("", |query| query["description"].as_str().unwrap());
+        let description = query.map_or("", |query| query["description"].as_str().unwrap());
+        let (sentence, limit) = description.split_once(". ").unwrap_or_default();
+        assert_eq!(query.is_some(), limit.contains("at most 5000 of the records"), "a search says what it does not find at once: {limit}");
         let fields = sentence.split_once(", in ").map_or("", |(_, fields)| fields.trim_end_matches('.'));
         fields.split(" or ").filter(|field| !field.is_empty()).map(str::to_owned).collect()
     }

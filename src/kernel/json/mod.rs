@@ -1,5 +1,7 @@
 //! JSON request bodies, with strict validation.
 
+mod numbers;
+
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
@@ -9,22 +11,50 @@ use serde_json::{Map, Value};
 
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 
-/// A JSON body of type `T`. An empty body reads as `{}`, for routes on which every field is optional.
+/// A JSON body of type `T`. A request without one is refused: what is cut off on its way, or sent to the wrong route, must not create or
+/// change anything.
 #[derive(Debug)]
 pub struct JsonBody<T>(pub T);
+
+/// The JSON body of a route that does something by itself, such as ending all sessions, and whose body has options at most. A request
+/// without a body is one with `{}`.
+#[derive(Debug)]
+pub struct JsonOptions<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let is_json = takes(request.headers().get(header::CONTENT_TYPE).map(|value| value.as_bytes()));
-        let bytes = Bytes::from_request(request, state).await.map_err(|refused| ProblemCode::of_status(refused.status()))?;
-        match &*bytes {
-            // Many clients send a form content type with an empty body, so it is not checked.
-            [] => parse(b"{}").map(Self),
-            _ if !is_json => Err(ProblemCode::MediaTypeUnsupported.into()),
-            bytes => parse(bytes).map(Self),
+        match read(request, state).await? {
+            Some(body) => Ok(Self(body)),
+            // What is missing is named where something must be there.
+            None => Err(match parse::<T>(b"{}") {
+                Err(lacking) => lacking,
+                Ok(_) => Problem::new(ProblemCode::JsonInvalid).detail("The request has no body. A body without fields is {}."),
+            }),
         }
+    }
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonOptions<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        match read(request, state).await? {
+            Some(options) => Ok(Self(options)),
+            None => parse(b"{}").map(Self),
+        }
+    }
+}
+
+/// `None` without a body. Many clients send a form content type then, so it is not checked.
+async fn read<S: Send + Sync, T: DeserializeOwned>(request: Request, state: &S) -> Result<Option<T>, Problem> {
+    let is_json = takes(request.headers().get(header::CONTENT_TYPE).map(|value| value.as_bytes()));
+    let bytes = Bytes::from_request(request, state).await.map_err(|refused| ProblemCode::of_status(refused.status()))?;
+    match &*bytes {
+        [] => Ok(None),
+        _ if !is_json => Err(ProblemCode::MediaTypeUnsupported.into()),
+        bytes => parse(bytes).map(Some),
     }
 }
 
@@ -65,9 +95,11 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-/// Parses a whole body. Syntax errors become `json_invalid`; wrong fields and NUL characters become `body_invalid`.
+/// Parses a whole body. Syntax errors become `json_invalid`; wrong fields, NUL characters and numbers that cannot be kept become
+/// `body_invalid`.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     refuse_nul(bytes)?;
+    let bytes = &*numbers::written_out(bytes).map_err(|number| Problem::new(ProblemCode::BodyInvalid).detail(number.to_string()))?;
     // The slower parser, which tracks the path, only runs after an error.
     serde_json::from_slice(bytes).or_else(|_| parse_minding_the_path(bytes))
 }
