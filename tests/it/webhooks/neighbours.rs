@@ -47,11 +47,10 @@ async fn a_company_whose_endpoints_are_slow_leaves_permits_for_others() {
     assert_eq!(in_flight_of(&world, world.company).await, 16, "four times what is free");
 }
 
-/// Holds the row of the endpoint that the last slice of a company's fan-out locks, so that it stands still.
-async fn hold_last_endpoint(world: &World, company: CompanyId) -> Transaction<'static> {
+/// Holds the row of the webhook that the last slice of a company's fan-out comes to, so that it stands still.
+async fn hold_last_webhook(world: &World, company: CompanyId) -> Transaction<'static> {
     let mut transaction = world.pool.begin().await.unwrap();
-    let sql =
-        "select from endpoints where subscription_id = (select max(id::text)::uuid from subscriptions where company_id = $1) for update";
+    let sql = "select from subscriptions where id = (select max(id::text)::uuid from subscriptions where company_id = $1) for update";
     sqlx::query(sql).bind(company.uuid()).execute(&mut *transaction).await.unwrap();
     transaction
 }
@@ -64,7 +63,7 @@ async fn a_company_whose_fan_out_stands_still_delays_nobody() {
     world.subscriber("shop.test").await;
     crowd(&world, world.company, 600).await;
     let (other, prompt) = neighbour(&world).await;
-    let held = hold_last_endpoint(&world, world.company).await;
+    let held = hold_last_webhook(&world, world.company).await;
     world.state.webhooks.start_worker(&world.lifecycle);
     world.publish("order.created").await;
     until("the second slice stands still", async || world.count(STANDS_STILL).await == 1).await;
@@ -83,7 +82,7 @@ async fn what_one_instance_fans_out_another_passes_over() {
     let there = here.another_instance();
     here.subscriber("shop.test").await;
     let (other, _prompt) = neighbour(&here).await;
-    let held = hold_last_endpoint(&here, here.company).await;
+    let held = hold_last_webhook(&here, here.company).await;
     here.publish("order.created").await;
     let ours = here.state.webhooks.fan_out_and_claim(10);
     let theirs = async {
