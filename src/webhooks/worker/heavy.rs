@@ -83,13 +83,11 @@ pub struct HeavyDispatcher {
     number: usize,
     heavy: Arc<Heavy>,
     fan_out: FanOut,
-    /// Nothing is fanned out before this instant.
-    rests_until: Instant,
 }
 
 impl HeavyDispatcher {
     pub fn new(number: usize, heavy: Arc<Heavy>, fan_out: FanOut) -> Self {
-        Self { number, heavy, fan_out, rests_until: Instant::now() }
+        Self { number, heavy, fan_out }
     }
 
     fn own(&self) -> &Unfinished {
@@ -99,15 +97,11 @@ impl HeavyDispatcher {
 
 impl Rounds for HeavyDispatcher {
     async fn round(&mut self) -> Result<bool, sqlx::Error> {
-        let (companies, begin) = (self.own().next(), Instant::now());
-        if companies.is_empty() || begin < self.rests_until {
+        let companies = self.own().next();
+        if companies.is_empty() {
             return Ok(false);
         }
         let fanned_out = self.fan_out.batch(Whose::These(&companies)).await?;
-        if fanned_out.queued {
-            // Deliveries that have to wait are made no sooner by a longer queue, so half of the time is left to others.
-            self.rests_until = Instant::now() + begin.elapsed();
-        }
         self.own().served(&companies, &fanned_out.unfinished);
         if fanned_out.unfinished.len() < companies.len() {
             // What was published after the statement had begun, and while the dispatcher passed over the company, is for the dispatcher.
@@ -117,8 +111,7 @@ impl Rounds for HeavyDispatcher {
     }
 
     fn next_round(&self) -> Instant {
-        let next_poll = Instant::now() + self.fan_out.webhooks.settings.poll_interval;
-        if self.own().companies().is_empty() { next_poll } else { self.rests_until.min(next_poll) }
+        Instant::now() + self.fan_out.webhooks.settings.poll_interval
     }
 
     fn failed(&mut self) {}
