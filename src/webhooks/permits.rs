@@ -179,6 +179,12 @@ impl Permits {
         Shares { free, endpoint, scarce: endpoint < most, company: as_sql(room_of_company(0, free)), holders, rooms }
     }
 
+    /// How many more deliveries these companies may take, all together.
+    pub fn rooms(&self, companies: &[CompanyId]) -> usize {
+        let free = self.free();
+        companies.iter().map(|company| room_of_company(self.in_flight(*company), free)).sum()
+    }
+
     /// Whether the company may go on with as many deliveries as it has in flight.
     pub fn may_keep(&self, company: CompanyId) -> bool {
         self.in_flight(company) <= FEW.max(OF_COMPANY * self.free())
@@ -245,5 +251,15 @@ mod tests {
         let shares = permits.shares(50);
         assert_eq!((shares.endpoint, shares.company), (4, 4));
         assert_eq!((permits.shares(2).endpoint, permits.shares(2).scarce), (2, false));
+    }
+
+    #[test]
+    fn companies_together_may_take_what_each_of_them_may() {
+        let companies = [(); 2].map(|()| CompanyId::new(DateTime::UNIX_EPOCH));
+        let (permits, in_flight) = (Permits::new(10), InFlight::default());
+        assert_eq!(permits.rooms(&companies), 16, "eight each, of ten that are free");
+        let _flights: Vec<_> = permits.take(Lane::Fresh, 8).into_iter().map(|permit| in_flight.begin(permit, companies[0])).collect();
+        assert_eq!(permits.rooms(&companies[..1]), 0);
+        assert_eq!(permits.rooms(&companies), FEW);
     }
 }

@@ -15,7 +15,7 @@ pub const HEAVY_TRACKS: usize = 2;
 /// A connection of an instance, for some of the statements that move deliveries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Track {
-    /// Fan-out and recording for companies with little to do.
+    /// Fan-out and recording for companies with little to do, and claims of what was just queued for them.
     Light,
     /// Fan-out and recording for some of the companies with much to do.
     Heavy(usize),

@@ -9,6 +9,8 @@ use tokio::time::Instant;
 
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_state::Lane;
+use crate::webhooks::engine::claim::Visit;
+use crate::webhooks::tracks::Track;
 use crate::webhooks::worker::BATCH;
 use crate::webhooks::worker::lanes::{self, LaneState};
 use crate::webhooks::worker::launcher::Launcher;
@@ -46,7 +48,8 @@ impl Claimer {
         if permits.is_empty() {
             return Ok(false);
         }
-        let (summary, claimed) = self.webhooks.claim_from(Lane::ALL[lane], permits.len(), self.lanes[lane].after, &shares).await?;
+        let visit = Visit::Behind(self.lanes[lane].after);
+        let (summary, claimed) = self.webhooks.claim_from(Track::Lanes, Lane::ALL[lane], permits.len(), visit, &shares).await?;
         let left = shares.free.saturating_sub(claimed.len());
         let busy = self.lanes[lane].learn(summary, claimed.len(), left, self.webhooks.clock.now());
         self.launcher.send_all(claimed, permits);

@@ -1,5 +1,6 @@
 //! Fan-out as the worker does it: a batch at a time, on one track, within the permits.
 
+use std::mem;
 use std::sync::Arc;
 
 use crate::webhooks::Webhooks;
@@ -22,10 +23,15 @@ impl FanOut {
     pub async fn batch(&self, whose: Whose<'_>) -> Result<FannedOut, sqlx::Error> {
         let permits = &self.webhooks.delivering.permits;
         let shares = permits.shares(self.webhooks.settings.endpoint_concurrency());
-        let permits = permits.take_some(Lane::Fresh, BATCH);
-        let (fanned_out, claimed) = self.webhooks.fan_out_batch(self.track, whose, permits.len(), &shares).await?;
+        let most = match whose {
+            Whose::Others { .. } => BATCH,
+            // Not what they may not take: it is missing to the others as long as the statement runs.
+            Whose::These(companies) => permits.rooms(companies).min(BATCH),
+        };
+        let permits = permits.take_some(Lane::Fresh, most);
+        let (mut fanned_out, claimed) = self.webhooks.fan_out_batch(self.track, whose, permits.len(), &shares).await?;
         if fanned_out.queued {
-            self.wake.queued();
+            self.wake.queued(mem::take(&mut fanned_out.waiting));
         }
         self.launcher.send_all(claimed, permits);
         Ok(fanned_out)

@@ -90,16 +90,7 @@ mod tests {
     const FREE: usize = 100;
 
     fn summary() -> ClaimSummary {
-        ClaimSummary {
-            last: None,
-            more: false,
-            crowded: Vec::new(),
-            unseen: false,
-            missed: false,
-            held: false,
-            short: false,
-            resumes_at: None,
-        }
+        ClaimSummary::default()
     }
 
     fn noon() -> DateTime<Utc> {

@@ -10,11 +10,13 @@
 //! with much to do:
 //!
 //! ```text
-//! light     dispatcher ──unfinished companies──▶ heavy        recorder
+//! light     dispatcher ──unfinished companies──▶ heavy        recorder       shortcut
 //! heavy 0   dispatcher                                        recorder
 //! heavy 1   dispatcher                                        recorder
 //! lanes     claimer, for all companies
 //! ```
+//!
+//! The [`shortcut`] claims at once what the light dispatcher had to queue; the claimer may come to it late.
 //!
 //! The dispatcher is woken by events published in this instance ([`events::CommitNotifier`]), by a PostgreSQL notification
 //! ([`events::PUBLISHED`]), or by a timer; the claimer by fan-out, by the recorders, by a notification of a webhook that is no longer
@@ -29,6 +31,7 @@ mod lanes;
 mod launcher;
 mod recorder;
 mod rounds;
+mod shortcut;
 mod wake;
 
 use std::collections::HashMap;
@@ -54,6 +57,7 @@ use crate::webhooks::worker::fan_out::FanOut;
 use crate::webhooks::worker::heavy::{Heavy, HeavyDispatcher};
 use crate::webhooks::worker::launcher::{Launcher, ToRecorder};
 use crate::webhooks::worker::recorder::Recorder;
+use crate::webhooks::worker::shortcut::ShortcutClaimer;
 use crate::webhooks::worker::wake::Wake;
 use crate::webhooks::{Attempt, Claimed, Webhooks, cancellation, failing, replays, retention};
 
@@ -104,6 +108,8 @@ impl Webhooks {
         }
         let recorders = async { _ = join_all(recorders).await };
         lifecycle.spawn(heart::beat_during(self.clone(), recorders));
+        let shortcut = ShortcutClaimer::new(self.clone(), Arc::clone(wake), Arc::clone(&launcher));
+        lifecycle.spawn(rounds::run(shortcut, lifecycle.clone(), self.progress.begin()));
         let claimer = Claimer::new(self.clone(), Arc::clone(wake), launcher);
         lifecycle.spawn(rounds::run(claimer, lifecycle.clone(), self.progress.begin()));
     }

@@ -92,7 +92,7 @@ impl Recorder {
             Some(launcher) => launcher.send_all(claimed, permits.into_iter().map(Permit::for_first_attempt)),
             None => drop(permits),
         }
-        self.wake.ended(ended.into_iter().filter(|(_, left)| *left > 0).map(|(endpoint, _)| endpoint));
+        self.wake.ended(ended.into_iter().filter(|(_, left)| *left > 0).map(|(endpoint, _)| endpoint).collect());
         if attempts.iter().any(|attempt| attempt.in_order) {
             self.wake.ended_in_order();
         }

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::kernel::ids::SubscriptionId;
+use crate::webhooks::worker::shortcut::Shortcut;
 
 /// What there may be to do.
 #[derive(Debug, Default)]
@@ -24,6 +25,8 @@ pub struct Wake {
     resumed: AtomicBool,
     /// The endpoints with deliveries that ended since the last call of `take_ended`.
     ended: Mutex<HashSet<SubscriptionId>>,
+    /// Wakes who claims without walking through the lanes.
+    pub shortcut: Shortcut,
     /// The endpoints that the recorders refill.
     refillable: Mutex<HashSet<SubscriptionId>>,
 }
@@ -49,8 +52,9 @@ impl Wake {
         self.notified.swap(false, Ordering::Acquire)
     }
 
-    /// Signals that fan-out has queued deliveries. Nothing is refilled before they are looked at.
-    pub fn queued(&self) {
+    /// Signals that fan-out has queued deliveries, some of them for these endpoints. Nothing is refilled before they are looked at.
+    pub fn queued(&self, endpoints: Vec<SubscriptionId>) {
+        self.shortcut.queued(endpoints);
         lock(&self.refillable).clear();
         self.fresh();
     }
@@ -80,7 +84,8 @@ impl Wake {
     }
 
     /// Signals that attempts at these endpoints are recorded and there is capacity for other deliveries.
-    pub fn ended(&self, endpoints: impl Iterator<Item = SubscriptionId>) {
+    pub fn ended(&self, endpoints: Vec<SubscriptionId>) {
+        self.shortcut.ended(&endpoints);
         let mut ended = lock(&self.ended);
         ended.extend(endpoints);
         if !ended.is_empty() {

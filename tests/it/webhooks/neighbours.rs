@@ -97,6 +97,27 @@ async fn what_one_instance_fans_out_another_passes_over() {
     assert_eq!(theirs.iter().map(|claimed| claimed.company).collect::<Vec<_>>(), [other]);
 }
 
+#[tokio::test]
+async fn a_company_whose_claims_stand_still_delays_nobody() {
+    let world = World::with(&[("webhooks.poll_interval", "1h"), ("webhooks.endpoint_concurrency", "1")]).await;
+    world.subscriber("shop.test").await;
+    let (other, prompt) = neighbour(&world).await;
+    world.make_deliveries(2).await;
+    let mut held = world.pool.begin().await.unwrap();
+    let sql = "select from endpoints join subscriptions on id = subscription_id where company_id = $1 for update of endpoints";
+    sqlx::query(sql).bind(world.company.uuid()).execute(&mut *held).await.unwrap();
+    world.state.webhooks.start_worker(&world.lifecycle);
+    let stands_still = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%recursive visited%'";
+    until("the claim stands still", async || world.count(stands_still).await == 1).await;
+    for round in 1..=5 {
+        for _ in 0..3 {
+            world.publish_for(other, "order.created").await;
+        }
+        prompt.waits_for(3 * round).await;
+    }
+    assert_eq!(world.count(stands_still).await, 1);
+}
+
 /// The deliveries that wait in each lane.
 async fn lanes(world: &World) -> Vec<(i16, i64)> {
     sqlx::query_as("select lane, count(*) from waiting group by lane order by lane").fetch_all(&world.pool).await.unwrap()

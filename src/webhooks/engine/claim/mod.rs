@@ -34,8 +34,17 @@ const MAX_ENDPOINTS_PER_CLAIM: i32 = 200;
 /// Maximum number of deliveries behind open circuits that one claim puts aside.
 const MAX_HELD_PER_CLAIM: i32 = 500;
 
+/// The endpoints that a claim examines.
+#[derive(Clone, Copy, Debug)]
+pub enum Visit<'a> {
+    /// Those for which deliveries wait, in the order of the lane, from the one behind this one on.
+    Behind(SubscriptionId),
+    /// These alone.
+    These(&'a [SubscriptionId]),
+}
+
 /// What a claim learned besides the deliveries it took, to schedule the next one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ClaimSummary {
     /// The endpoint behind which the next claim begins.
     pub last: Option<SubscriptionId>,
@@ -120,17 +129,19 @@ impl Webhooks {
         while self.wake_held().await?.more {}
         let mut claimed = Vec::new();
         for lane in Lane::ALL {
-            claimed.extend(self.claim_from(lane, limit - claimed.len(), beginning(), &self.unlimited()).await?.1);
+            let (limit, visit) = (limit - claimed.len(), Visit::Behind(beginning()));
+            claimed.extend(self.claim_from(Track::Lanes, lane, limit, visit, &self.unlimited()).await?.1);
         }
         Ok(claimed)
     }
 
-    /// Claims at most `limit` deliveries of one lane, visiting the endpoints from the one behind `after` on, within `shares`.
+    /// Claims at most `limit` deliveries of one lane on the connection of `track`, within `shares`.
     pub(crate) async fn claim_from(
         &self,
+        track: Track,
         lane: Lane,
         limit: usize,
-        after: SubscriptionId,
+        visit: Visit<'_>,
         shares: &Shares,
     ) -> Result<(ClaimSummary, Vec<Claimed>), sqlx::Error> {
         let limits = Limits {
@@ -139,8 +150,8 @@ impl Webhooks {
             held: MAX_HELD_PER_CLAIM,
             cool_down: self.settings.circuit.cool_down(),
         };
-        let mut conn = self.delivery_pools.of(Track::Lanes).acquire().await?;
-        let (summary, taken) = queries::claim_due(&mut conn, lane, limits, shares, after, self.worker, self.clock.now()).await?;
+        let mut conn = self.delivery_pools.of(track).acquire().await?;
+        let (summary, taken) = queries::claim_due(&mut conn, lane, limits, shares, visit, self.worker, self.clock.now()).await?;
         let claimed = self.complete(&mut conn, taken).await?;
         Ok((summary, claimed))
     }

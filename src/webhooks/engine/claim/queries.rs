@@ -3,10 +3,10 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
-use crate::kernel::database::Connection;
+use crate::kernel::database::{Connection, column};
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId, WorkerId};
 use crate::webhooks::delivery_state::Lane;
-use crate::webhooks::engine::claim::{ClaimSummary, ClaimedRow, oldest_recent};
+use crate::webhooks::engine::claim::{ClaimSummary, ClaimedRow, Visit, beginning, oldest_recent};
 use crate::webhooks::permits::Shares;
 
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ pub async fn find_bodies(conn: &mut Connection, events: &[Uuid]) -> Result<Vec<(
 /// Takes due deliveries of one lane: of each company those of the endpoints with the fewest in flight first. There is always at least one row; the
 /// row of an empty claim has no delivery. One delivery of each recent event carries the event's bytes.
 ///
-/// `visited` steps from endpoint to endpoint through the index, beginning before `after` and at most once around. Its cost depends
+/// `visited` steps from endpoint to endpoint through the index, beginning before the one that [`Visit::Behind`] names and at most once around. Its cost depends
 /// on the number of endpoints with waiting deliveries, not on the number of these deliveries. It steps backwards, because the
 /// newest entry of an endpoint is usually alive, while thousands of claimed ones may lie at the beginning until the next vacuum.
 /// (`offset 0` keeps PostgreSQL from evaluating the lookup twice.) `locked` locks the endpoints and `endpoint` computes the capacity
@@ -52,10 +52,14 @@ pub async fn claim_due(
     lane: Lane,
     limits: Limits,
     shares: &Shares,
-    after: SubscriptionId,
+    visit: Visit<'_>,
     worker: WorkerId,
     now: DateTime<Utc>,
 ) -> Result<(ClaimSummary, Vec<ClaimedRow>), sqlx::Error> {
+    let (after, these) = match visit {
+        Visit::Behind(endpoint) => (endpoint, &[][..]),
+        Visit::These(endpoints) => (beginning(), endpoints),
+    };
     let mut rows = sqlx::query!(
         r#"with recursive visited as (
              select first.subscription_id, first.subscription_id as seed, 1 as place
@@ -63,7 +67,7 @@ pub async fn claim_due(
                  (select subscription_id from waiting where lane = $1 and subscription_id < $2 order by subscription_id desc limit 1),
                  (select subscription_id from waiting where lane = $1 order by subscription_id desc limit 1)
              ) as subscription_id offset 0) as first
-             where first.subscription_id is not null
+             where first.subscription_id is not null and $14::uuid[] = '{}'
              union all
              select next.subscription_id, visited.seed, visited.place + 1
              from visited
@@ -74,15 +78,17 @@ pub async fn claim_due(
              ) as subscription_id offset 0) as next
              where visited.place < $3 and next.subscription_id <> visited.seed
          ), locked as materialized (
-             select visited.subscription_id, found.*
-             from (select subscription_id from visited order by subscription_id) as visited
+             select examined.subscription_id, found.*
+             from (
+                 select subscription_id from visited union all select unnest($14::uuid[]) as subscription_id order by subscription_id
+             ) as examined
              cross join lateral (
                  select settings.company_id, endpoints.in_flight, settings.version, settings.rate_limit, ceil(settings.rate_limit / 10.0) as burst,
                         case when endpoints.next_arrival_at between $7 and $7 + interval '2 seconds' then endpoints.next_arrival_at else $7 end
                         as arrival_at,
                         case when $1 <> 3 and endpoints.open_until <= $7 + $6::interval then endpoints.open_until end as open_until
                  from endpoints join subscription_endpoints as settings on settings.subscription_id = endpoints.subscription_id
-                 where endpoints.subscription_id = visited.subscription_id and endpoints.cancelled_before is null and not endpoints.paused
+                 where endpoints.subscription_id = examined.subscription_id and endpoints.cancelled_before is null and not endpoints.paused
                  for no key update of endpoints
              ) as found
          ), endpoint as materialized (
@@ -187,6 +193,7 @@ pub async fn claim_due(
         i64::from(limits.held),
         worker.uuid(),
         oldest_recent(now),
+        &column(these, |endpoint| endpoint.uuid()),
     )
     .fetch_all(conn)
     .await?;

@@ -7,7 +7,7 @@
 
 mod queries;
 
-use crate::kernel::ids::CompanyId;
+use crate::kernel::ids::{CompanyId, SubscriptionId};
 use crate::webhooks::engine::fan_out::queries::Limits;
 use crate::webhooks::permits::Shares;
 use crate::webhooks::tracks::Track;
@@ -37,6 +37,8 @@ pub struct FannedOut {
     pub events: i64,
     /// Whether deliveries of these events, or of another of which a slice was fanned out, wait to be claimed.
     pub queued: bool,
+    /// The endpoints of companies with little to do for which some of these deliveries wait.
+    pub waiting: Vec<SubscriptionId>,
     /// Whether there may be events of more companies in the outbox.
     pub more: bool,
     /// The company behind which the next statement begins.

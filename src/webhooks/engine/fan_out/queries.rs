@@ -192,6 +192,7 @@ pub async fn fan_out(
          select summary.events as "events!", summary.queued as "queued!", summary.more as "more!", summary.passed_over as "passed_over!",
                 summary.last as "last?: CompanyId",
                 case when row_number() over () = 1 then summary.unfinished end as "unfinished?: Vec<CompanyId>",
+                case when row_number() over () = 1 then summary.waiting end as "waiting?: Vec<SubscriptionId>",
                 flying.id as "delivery?: DeliveryId", flying.company_id as "company?: CompanyId",
                 flying.subscription_id as "subscription?: SubscriptionId", flying.event_id as "event?: EventId", flying.name as "event_name?",
                 flying.sequence as "sequence?", flying.version as "version?",
@@ -202,7 +203,10 @@ pub async fn fan_out(
                     coalesce((select max(place) from turn) = $8, false) as more,
                     (select count(*) from asked) > (select count(*) from taken) as passed_over,
                     (select company_id from turn order by step desc limit 1) as last,
-                    array(select company_id from last union select company_id from event where cut) as unfinished
+                    array(select company_id from last union select company_id from event where cut) as unfinished,
+                    array(
+                        select distinct subscription_id from settled where $15 and not (flies or is_full or cut) and chain is null
+                    ) as waiting
          ) as summary
          left join settled as flying on flies"#,
         after.map_or(Uuid::nil(), CompanyId::uuid),
@@ -227,9 +231,10 @@ pub async fn fan_out(
     .fetch_all(conn)
     .await?;
     let unfinished = rows.iter_mut().find_map(|row| row.unfinished.take()).unwrap_or_default();
+    let waiting = rows.iter_mut().find_map(|row| row.waiting.take()).unwrap_or_default();
     let first = &rows[0];
     let (events, queued, more, last, passed_over) = (first.events, first.queued, first.more, first.last, first.passed_over);
-    let fanned_out = FannedOut { events, queued, more, last, unfinished, passed_over };
+    let fanned_out = FannedOut { events, queued, waiting, more, last, unfinished, passed_over };
     let taken = rows.into_iter().filter_map(|row| {
         Some(ClaimedRow {
             delivery: row.delivery?,
