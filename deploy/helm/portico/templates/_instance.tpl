@@ -57,9 +57,9 @@ spec:
           args: {{ .arguments | toJson }}
           ports:
             - { name: http, containerPort: 8080 }
-            - { name: metrics, containerPort: 9090 }
+            - { name: metrics, containerPort: 9464 }
           env:
-            - { name: PORTICO_HTTP__ADMIN_LISTEN, value: "0.0.0.0:9090" }
+            - { name: PORTICO_HTTP__ADMIN_LISTEN, value: "0.0.0.0:9464" }
             - { name: PORTICO_LOG__FORMAT, value: json }
             {{- with $release.Values.trustedProxies }}
             - { name: PORTICO_HTTP__TRUSTED_PROXIES, value: {{ . | quote }} }
