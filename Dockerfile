@@ -1,4 +1,4 @@
-# Portico on a small Debian image. Works with the classic builder.
+# Portico, and nothing that it does not load: no shell, no package manager. Works with the classic builder.
 
 FROM rust:1.95-slim-bookworm AS build
 WORKDIR /portico
@@ -30,25 +30,19 @@ RUN cd target/release \
     && objcopy --only-keep-debug --compress-debug-sections portico portico.debug \
     && objcopy --strip-all portico \
     && objcopy --add-gnu-debuglink=portico.debug portico
+COPY deploy/image deploy/image
+RUN deploy/image/rootfs target/release/portico /rootfs
 
 # docker build --target symbols: the names and line tables of the program, for backtraces and debuggers (docs/operating.md).
 FROM scratch AS symbols
 COPY --from=build /portico/target/release/portico.debug /portico.debug
 
-FROM debian:bookworm-slim
-# TLS connections to providers and subscribers need the CA certificates.
-RUN apt-get update \
-    && apt-get install --yes --no-install-recommends ca-certificates \
-    && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin portico
-COPY --from=build /portico/target/release/portico /usr/local/bin/portico
-# The extensions that ship with Portico, in the default directory. A directory mounted there replaces them.
+FROM scratch
+COPY --from=build /rootfs /
 WORKDIR /portico
-COPY config/extensions config/extensions
-
-# A numeric user id, so that a platform that forbids root can check it.
+# Numbers, so that a platform that forbids root can check them.
 USER 10001:10001
-ENV PORTICO_HTTP__LISTEN=0.0.0.0:8080
+ENV PORTICO_ENVIRONMENT=production PORTICO_HTTP__LISTEN=0.0.0.0:8080
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["portico", "healthcheck"]
 ENTRYPOINT ["portico"]

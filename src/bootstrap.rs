@@ -1,18 +1,25 @@
 //! Preparation that every command needs: the configured database, or a private one in development.
 
 use std::path::Path;
+use std::time::Duration;
 
 use secrecy::SecretString;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
 use crate::config::{Config, Environment};
 use crate::dev::postgres::{DATABASE, PostgresError, PrivatePostgres, Settings};
 use crate::dev::workspace;
 use crate::kernel::crypto::{ApplicationKey, InvalidApplicationKey};
 use crate::kernel::database::{self, DatabaseUrl, Pool};
+use crate::kernel::error_chain::chain;
+use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::migrations::{self, Difference, MigrationError};
 
 /// Connections of the private server beyond the pool: for the workers, LISTEN, and a few other clients.
 const SPARE_CONNECTIONS: u16 = 40;
+/// The pause between two attempts to migrate a database that is away.
+const MIGRATE_AGAIN: Duration = Duration::from_secs(1);
 
 /// A database pool, and the private server behind it if there is one.
 #[derive(Debug)]
@@ -78,14 +85,23 @@ impl Database {
 
     /// Applies missing migrations. Returns how the database differed from this version before.
     pub async fn migrate(&self) -> Result<Difference, BootstrapError> {
-        let difference = migrations::apply(&self.pool).await?;
-        if difference.newer > 0 {
-            tracing::warn!(
-                migrations = difference.newer,
-                "the database was migrated by a newer version of Portico; this version works with it, and leaves it as it is"
-            );
+        Ok(migrate(&self.pool).await?)
+    }
+
+    /// Applies missing migrations, in the background if the database is away: the service starts, and is not ready until they are applied.
+    /// If they then cannot be applied, the service shuts down.
+    pub async fn migrate_when_there(&self, lifecycle: &Lifecycle) -> Result<(), BootstrapError> {
+        match migrate(&self.pool).await {
+            Err(error) if error.may_pass() => {
+                tracing::warn!(error = chain(&error), "the database is away, and will be migrated when it is back");
+                let (pool, stopping) = (self.pool.clone(), lifecycle.stopping().clone());
+                lifecycle.spawn(async move {
+                    let _ = stopping.run_until_cancelled(migrate_later(&pool, &stopping)).await;
+                });
+                Ok(())
+            }
+            migrated => Ok(migrated.map(drop)?),
         }
-        Ok(difference)
     }
 
     /// Returns an error if no migration of this version leads to a schema that it can work with. A database that lacks migrations or is
@@ -124,6 +140,31 @@ impl Database {
         self.pool.close().await;
         if let Some(private) = self.private {
             private.stop().await;
+        }
+    }
+}
+
+async fn migrate(pool: &Pool) -> Result<Difference, MigrationError> {
+    let difference = migrations::apply(pool).await?;
+    if difference.newer > 0 {
+        tracing::warn!(
+            migrations = difference.newer,
+            "the database was migrated by a newer version of Portico; this version works with it, and leaves it as it is"
+        );
+    }
+    Ok(difference)
+}
+
+async fn migrate_later(pool: &Pool, stopping: &CancellationToken) {
+    loop {
+        sleep(MIGRATE_AGAIN).await;
+        match migrate(pool).await {
+            Ok(_) => return tracing::info!("the database is back, and has all migrations"),
+            Err(error) if error.may_pass() => {}
+            Err(error) => {
+                tracing::error!(error = chain(&error), "the database is back, and cannot be migrated");
+                return stopping.cancel();
+            }
         }
     }
 }

@@ -5,9 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use clap::Args;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
 
 use crate::app::{self, AppState, Dependencies, Process, SetupError};
 use crate::bootstrap::{BootstrapError, Database, application_key};
@@ -20,6 +18,7 @@ use crate::kernel::error_chain::chain;
 use crate::kernel::http_server;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
+use crate::kernel::signals;
 use crate::kernel::terminal::say;
 use crate::providers::mailbox::Mailbox;
 use crate::webhooks::{LONGEST_ATTEMPT, Resolver};
@@ -92,16 +91,19 @@ pub async fn run(mut config: Config, arguments: Arguments) -> Result<(), ServeEr
 
 async fn serve(config: &Config, arguments: &Arguments, database: &Database, development: bool) -> Result<(), ServeError> {
     let application_key = application_key(config)?;
-    if development || arguments.migrate {
-        database.migrate().await?;
-    } else {
-        database.must_be_within_reach().await?;
-    }
+    let (asked_to_stop, lifecycle) = (signals::shutdown(), Lifecycle::default());
+    let preparing = prepare(arguments, database, development, &lifecycle);
+    let Some(prepared) = asked_to_stop.run_until_cancelled(preparing).await else {
+        lifecycle.stop().await;
+        tracing::info!("stopped before the database was prepared");
+        return Ok(());
+    };
+    prepared?;
+    lifecycle.leave_at(asked_to_stop, config.shutdown_delay());
     let listen = config.http.listen;
     let listener = TcpListener::bind(listen).map_err(|source| ServeError::Bind { address: listen, source })?;
     let address = listener.local_addr().map_err(ServeError::Server)?;
 
-    let lifecycle = Lifecycle::leaving_at(shutdown_signal(), config.shutdown_delay());
     let dependencies = Dependencies {
         clock: database.pool.clock(),
         application_key,
@@ -128,10 +130,21 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
     tracing::info!(%address, "listening");
 
     let answered = http_server::serve(listener, app::router(state, config), config.http.limits(), lifecycle.stopping().clone()).await;
-    if timeout(SHUTDOWN_GRACE, lifecycle.stop()).await.is_err() {
-        tracing::warn!("some tasks did not end in time for the shutdown");
+    tracing::info!("no request is left; deliveries in flight get {SHUTDOWN_GRACE:?} to end");
+    match timeout(SHUTDOWN_GRACE, lifecycle.stop()).await {
+        Ok(()) => tracing::info!("stopped"),
+        Err(_) => tracing::warn!("stopped, although some tasks did not end in time for the shutdown"),
     }
     answered.map_err(ServeError::Server)
+}
+
+/// Migrates the database, or makes sure that migrations lead to a schema that this version can work with.
+async fn prepare(arguments: &Arguments, database: &Database, development: bool, lifecycle: &Lifecycle) -> Result<(), BootstrapError> {
+    match (development, arguments.migrate) {
+        (true, _) => database.migrate().await.map(drop),
+        (false, true) => database.migrate_when_there(lifecycle).await,
+        (false, false) => database.must_be_within_reach().await,
+    }
 }
 
 /// Removes expired data once a minute.
@@ -140,23 +153,4 @@ fn sweep(state: &AppState, lifecycle: &Lifecycle) {
     lifecycle.spawn(async move {
         until.every(SWEEP_INTERVAL, "expired data could not be removed", || state.sweep()).await;
     });
-}
-
-/// A token that is cancelled by SIGINT (Ctrl-C) or SIGTERM. A second signal ends the program immediately.
-pub fn shutdown_signal() -> CancellationToken {
-    let token = CancellationToken::new();
-    let shutdown = token.clone();
-    let listening = async move {
-        let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else { return };
-        loop {
-            tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
-            if shutdown.is_cancelled() {
-                std::process::exit(130);
-            }
-            shutdown.cancel();
-        }
-    };
-    #[expect(clippy::disallowed_methods, reason = "it must outlive all stoppable tasks to receive the second signal")]
-    tokio::spawn(listening);
-    token
 }

@@ -1,8 +1,9 @@
-//! `portico healthcheck`: checks that the service on this machine is alive, for container images without `curl`.
+//! `portico healthcheck`: checks that the service on this machine is alive or ready, for container images without `curl`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
+use clap::Args;
 use reqwest::Client;
 
 use crate::cli::Failure;
@@ -11,9 +12,18 @@ use crate::config::Config;
 /// A service that takes longer to respond is not alive.
 const TIME_LIMIT: Duration = Duration::from_secs(3);
 
-/// Fails unless `GET /healthz` on `http.listen` succeeds.
-pub(super) async fn run(config: &Config) -> Result<(), Failure> {
-    let url = format!("http://{}/healthz", as_destination(config.http.listen));
+/// `portico healthcheck`
+#[derive(Args, Debug)]
+pub(super) struct Arguments {
+    /// Fail unless it is ready for requests, too
+    #[arg(long)]
+    ready: bool,
+}
+
+/// Fails unless `GET /healthz`, or `GET /readyz`, on `http.listen` succeeds.
+pub(super) async fn run(config: &Config, arguments: &Arguments) -> Result<(), Failure> {
+    let path = if arguments.ready { "readyz" } else { "healthz" };
+    let url = format!("http://{}/{path}", as_destination(config.http.listen));
     // A proxy in the environment is not meant for requests to this machine.
     let client = Client::builder().no_proxy().timeout(TIME_LIMIT).build()?;
     client.get(url).send().await?.error_for_status()?;
@@ -49,8 +59,11 @@ mod tests {
     async fn only_a_success_response_is_healthy() {
         let service = MockServer::start().await;
         let config = Config::with(&[("http.listen", &service.address().to_string())]).unwrap();
-        assert!(run(&config).await.is_err());
+        let (alive, ready) = (Arguments { ready: false }, Arguments { ready: true });
+        assert!(run(&config, &alive).await.is_err());
         Mock::given(path("/healthz")).respond_with(ResponseTemplate::new(200)).mount(&service).await;
-        assert!(run(&config).await.is_ok());
+        assert!(run(&config, &alive).await.is_ok() && run(&config, &ready).await.is_err());
+        Mock::given(path("/readyz")).respond_with(ResponseTemplate::new(200)).mount(&service).await;
+        assert!(run(&config, &ready).await.is_ok());
     }
 }

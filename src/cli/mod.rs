@@ -26,6 +26,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::error_chain::chain;
 use crate::kernel::logging;
 use crate::kernel::open_files;
+use crate::kernel::signals;
 use crate::kernel::terminal::{complain, say};
 use crate::serve;
 
@@ -60,7 +61,7 @@ enum Command {
     /// Write the documentation of this deployment for other programs
     Docs(docs::Arguments),
     /// Fail unless the service on this machine is alive (for container platforms)
-    Healthcheck,
+    Healthcheck(healthcheck::Arguments),
     /// Receive deliveries over HTTPS, verify their signatures and print them
     Receive(dev::receive::Arguments),
     /// Forward the events of a running service to a local URL, signed like deliveries
@@ -86,6 +87,13 @@ enum Command {
     /// Customer tokens
     #[command(subcommand)]
     Token(token::TokenCommand),
+}
+
+impl Command {
+    /// Whether it ends what it has begun when a signal asks it to stop.
+    fn stops_in_order(&self) -> bool {
+        matches!(self, Self::Serve(_) | Self::Receive(_) | Self::Listen(_))
+    }
 }
 
 /// An error of a command. The causes are its chain of sources.
@@ -114,18 +122,21 @@ fn start(arguments: Arguments) -> Result<ExitCode, Failure> {
 }
 
 async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> {
+    if !command.stops_in_order() {
+        signals::end_program();
+    }
     match command {
         Command::Serve(arguments) => serve::run(config, arguments).await?,
         Command::Migrate => migrate(&config).await?,
         Command::Demo { json, shell } => demo(&config, json, shell).await?,
         Command::Doctor => return doctor::run(&config).await,
         Command::Docs(arguments) => docs::run(&config, &arguments)?,
-        Command::Healthcheck => healthcheck::run(&config).await?,
+        Command::Healthcheck(arguments) => healthcheck::run(&config, &arguments).await?,
         Command::Receive(arguments) => {
             let authority = dev::authority::Authority::open(&config.data_dir())?;
-            dev::receive::run(arguments, &authority, || Clock::System.now(), serve::shutdown_signal()).await?;
+            dev::receive::run(arguments, &authority, || Clock::System.now(), signals::shutdown()).await?;
         }
-        Command::Listen(arguments) => listen::run(arguments, serve::shutdown_signal()).await?,
+        Command::Listen(arguments) => listen::run(arguments, signals::shutdown()).await?,
         Command::Company(command) => command.run(&config).await?,
         Command::Store(command) => command.run(&config).await?,
         Command::Key(command) => command.run(&config).await?,

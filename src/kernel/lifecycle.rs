@@ -27,19 +27,18 @@ impl Lifecycle {
         Self { leaving: shutdown_signal.clone(), stopping: shutdown_signal, tasks: TaskTracker::new() }
     }
 
-    /// A lifecycle that is leaving once `shutdown_signal` is cancelled, so that proxies send no further requests, and ends after `delay`.
-    pub fn leaving_at(shutdown_signal: CancellationToken, delay: Duration) -> Self {
-        let this = Self { leaving: shutdown_signal, ..Self::default() };
-        let (leaving, stopping) = (this.leaving.clone(), this.stopping.clone());
-        this.spawn(async move {
-            leaving.cancelled().await;
-            if !delay.is_zero() {
+    /// Leaves once `shutdown_signal` is cancelled, so that proxies send no further requests, and ends after `delay`.
+    pub fn leave_at(&self, shutdown_signal: CancellationToken, delay: Duration) {
+        let (leaving, stopping) = (self.leaving.clone(), self.stopping.clone());
+        self.spawn(async move {
+            stopping.run_until_cancelled(shutdown_signal.cancelled()).await;
+            leaving.cancel();
+            if !delay.is_zero() && !stopping.is_cancelled() {
                 tracing::info!("shutting down in {delay:?}; until then requests are served, and /readyz fails");
             }
             stopping.run_until_cancelled(sleep(delay)).await;
             stopping.cancel();
         });
-        this
     }
 
     /// Runs `task` until it ends by itself. It should end soon after [`Lifecycle::stopping`] is cancelled.
@@ -112,8 +111,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_leaves_stops_only_after_the_delay() {
-        let signal = CancellationToken::new();
-        let lifecycle = Lifecycle::leaving_at(signal.clone(), Duration::from_secs(5));
+        let (signal, lifecycle) = (CancellationToken::new(), Lifecycle::default());
+        lifecycle.leave_at(signal.clone(), Duration::from_secs(5));
         assert!(!lifecycle.is_leaving());
         signal.cancel();
         tokio::time::sleep(Duration::from_millis(4_900)).await;

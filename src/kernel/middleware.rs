@@ -1,6 +1,7 @@
 //! The middleware around every request: request id, tracing span, timeout, and the problem document of a failed response.
 
 use std::any::Any;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -10,6 +11,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use tower_http::catch_panic::CatchPanicLayer;
+use tokio_util::sync::CancellationToken;
 use tower_http::timeout::TimeoutLayer;
 use tracing::Instrument;
 
@@ -24,32 +26,62 @@ pub const BODY_LIMIT: usize = 256 * 1024;
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Wraps a whole router. No response bypasses this layer.
-pub fn layer(router: Router, trusted_proxies: TrustedProxies, clock: Clock) -> Router {
-    layer_with_time_limit(TIME_LIMIT, router, trusted_proxies, clock)
+/// What every request needs.
+#[derive(Debug)]
+pub struct Context {
+    /// Who may name the client.
+    pub trusted_proxies: TrustedProxies,
+    /// The time, for the ids of requests.
+    pub clock: Clock,
+    /// Cancelled when requests in flight may be cut off.
+    pub stopping: CancellationToken,
 }
 
-fn layer_with_time_limit(time_limit: Duration, router: Router, trusted_proxies: TrustedProxies, clock: Clock) -> Router {
+/// Wraps a whole router. No response bypasses this layer.
+pub fn layer(router: Router, context: Context) -> Router {
+    layer_with_time_limit(TIME_LIMIT, router, context)
+}
+
+fn layer_with_time_limit(time_limit: Duration, router: Router, context: Context) -> Router {
     // The first is outermost. Applied together, because the router boxes every route once per layer and clones the boxes per request.
     router.layer((
-        middleware::from_fn_with_state((trusted_proxies, clock), request_context),
+        middleware::from_fn_with_state(Arc::new(context), request_context),
         CatchPanicLayer::custom(answer_panic),
         TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, time_limit),
         DefaultBodyLimit::max(BODY_LIMIT),
     ))
 }
 
-async fn request_context(State((trusted_proxies, clock)): State<(TrustedProxies, Clock)>, mut request: Request, next: Next) -> Response {
-    let (id, client) = (RequestId::new(clock.now()), client_address::of(&request, &trusted_proxies));
+async fn request_context(State(context): State<Arc<Context>>, mut request: Request, next: Next) -> Response {
+    let (id, client) = (RequestId::new(context.clock.now()), client_address::of(&request, &context.trusted_proxies));
     request.extensions_mut().insert(client);
     request.extensions_mut().insert(id);
     let span = tracing::info_span!("request", id = %id, method = %request.method(), path = %request.uri().path());
     let answer = async {
+        let unanswered = Unanswered(Some(context));
         let response = next.run(request).await;
+        unanswered.answer();
         tracing::debug!(status = response.status().as_u16(), "request completed");
         response
     };
     finish_response(answer.instrument(span).await, id)
+}
+
+/// A request that has no response yet. If it never gets one because the service stops, the log says so.
+struct Unanswered(Option<Arc<Context>>);
+
+impl Unanswered {
+    fn answer(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unanswered {
+    fn drop(&mut self) {
+        if self.0.as_ref().is_some_and(|context| context.stopping.is_cancelled()) {
+            tracing::warn!("the request was cut off, because it had no response when the service stopped");
+        }
+    }
 }
 
 /// Marks a failed response that tells the reason itself, to a person: a page.
@@ -90,7 +122,7 @@ mod tests {
     use std::io;
     use std::net::TcpListener;
     use std::num::NonZeroU32;
-    use std::sync::{Arc, Mutex};
+    use std::sync::Mutex;
 
     use axum::body::{Bytes, to_bytes};
     use axum::routing::{get, post};
@@ -118,9 +150,23 @@ mod tests {
         }
     }
 
+    fn context() -> Context {
+        Context { trusted_proxies: TrustedProxies::default(), clock: Clock::System, stopping: CancellationToken::new() }
+    }
+
+    fn limits() -> http_server::Limits {
+        http_server::Limits {
+            header_timeout: Duration::from_secs(10),
+            write_timeout: Duration::from_secs(10),
+            connections: NonZeroU32::MIN,
+            connections_per_address: NonZeroU32::MIN,
+            proxies: TrustedProxies::default(),
+        }
+    }
+
     async fn answer(router: Router) -> (Response<()>, Value) {
         let request = Request::get("/").body(Body::empty()).unwrap();
-        let layered = layer_with_time_limit(Duration::from_millis(50), router, TrustedProxies::default(), Clock::System);
+        let layered = layer_with_time_limit(Duration::from_millis(50), router, context());
         let (parts, body) = layered.oneshot(request).await.unwrap().into_parts();
         let body = serde_json::from_slice(&to_bytes(body, BODY_LIMIT).await.unwrap()).unwrap();
         (Response::from_parts(parts, ()), body)
@@ -148,23 +194,11 @@ mod tests {
     #[tokio::test]
     async fn a_slow_body_times_out() {
         async fn listens(_: Bytes) {}
-        let router = layer_with_time_limit(
-            Duration::from_millis(50),
-            Router::new().route("/", post(listens)),
-            TrustedProxies::default(),
-            Clock::System,
-        );
+        let router = layer_with_time_limit(Duration::from_millis(50), Router::new().route("/", post(listens)), context());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let lifecycle = Lifecycle::default();
-        let limits = http_server::Limits {
-            header_timeout: Duration::from_secs(10),
-            write_timeout: Duration::from_secs(10),
-            connections: NonZeroU32::MIN,
-            connections_per_address: NonZeroU32::MIN,
-            proxies: TrustedProxies::default(),
-        };
-        let answering = http_server::serve(listener, router, limits, lifecycle.stopping().clone());
+        let answering = http_server::serve(listener, router, limits(), lifecycle.stopping().clone());
         lifecycle.spawn(async move { answering.await.unwrap() });
 
         let (mut answers, mut slow) = TcpStream::connect(address).await.unwrap().into_split();
@@ -183,6 +217,34 @@ mod tests {
         }
         assert_eq!(&answer, b"HTTP/1.1 503");
         lifecycle.stop().await;
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_cut_off_when_the_service_stops_is_logged() {
+        let begun = Arc::new(tokio::sync::Notify::new());
+        let seen = Arc::clone(&begun);
+        let never = async move || {
+            seen.notify_one();
+            std::future::pending::<()>().await;
+        };
+        let lifecycle = Lifecycle::default();
+        let context = Context { stopping: lifecycle.stopping().clone(), ..context() };
+        let router = layer_with_time_limit(Duration::from_secs(60), Router::new().route("/never", get(never)), context);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let serving = http_server::serve(listener, router, limits(), lifecycle.stopping().clone());
+        lifecycle.spawn(async move { serving.await.unwrap() });
+        client.write_all(b"GET /never HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        begun.notified().await;
+
+        let log = Log::default();
+        let lines = log.clone();
+        let logging = tracing::subscriber::set_default(tracing_subscriber::fmt().with_writer(move || lines.clone()).finish());
+        tokio::time::pause();
+        lifecycle.stop().await;
+        drop(logging);
+        let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        assert!(log.contains("the request was cut off"), "{log}");
     }
 
     #[tokio::test]

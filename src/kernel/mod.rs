@@ -24,6 +24,7 @@ pub mod problem;
 pub mod rate_limit;
 pub mod request_id;
 pub mod settings;
+pub mod signals;
 pub mod tally;
 pub mod template;
 pub mod terminal;

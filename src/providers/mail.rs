@@ -147,7 +147,10 @@ impl Mail {
         match &self.transport {
             Some(transport) => self.answer_to(transport.send(self.message(letter)?)).await.map(drop),
             None if self.mailbox.is_some() => Ok(()),
-            None => Err(SendMailError::not_taken("no mail server is configured")),
+            None => {
+                tracing::warn!("a mail was not sent, because mail.smtp_url names no mail server");
+                Err(SendMailError::not_taken("no mail server is configured"))
+            }
         }
     }
 

@@ -48,8 +48,11 @@ impl Direction {
 /// The last record of a page; the next page starts after it. The id breaks ties between records with the same `created_at`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor {
+    /// The order of the list.
     pub direction: Direction,
+    /// When the record was created.
     pub created_at: DateTime<Utc>,
+    /// The id of the record.
     pub id: Uuid,
 }
 

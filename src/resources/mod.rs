@@ -82,6 +82,7 @@ mod values;
 mod write_request;
 
 pub use body::EmptyBody;
+pub use cursor::{Cursor, Direction};
 pub use entity_tag::IfMatch;
 pub use extension::{Extension, KindDoc};
 pub use field_type::samples::sample_id;

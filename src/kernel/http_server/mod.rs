@@ -14,6 +14,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::connect_info::IntoMakeServiceWithConnectInfo;
 use axum::response::Response;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -35,6 +36,9 @@ use places::{Place, Places};
 
 /// The time that requests in flight get to finish during shutdown.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(15);
+/// The time in which a client that is connected can still send a request during shutdown. One that has sent nothing yet would be closed with the
+/// request on its way.
+const LAST_REQUEST: Duration = Duration::from_millis(100);
 /// The maximum size of a request head, in bytes. Legitimate heads have a few hundred bytes, and any client can make the server
 /// buffer one.
 const MAX_HEAD_LEN: usize = 64 * 1024;
@@ -75,37 +79,77 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stoppi
     let mut places = Places::new(limits.connections, limits.connections_per_address, limits.proxies);
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_buf_size(MAX_HEAD_LEN);
-    let mut services = router.into_make_service_with_connect_info::<SocketAddr>();
-    let connections = TaskTracker::new();
+    let services = router.into_make_service_with_connect_info::<SocketAddr>();
+    let mut open = Open { http, services, write_timeout: limits.write_timeout, stopping: stopping.clone(), connections: TaskTracker::new() };
     while let Some((stream, client, place)) = stopping.run_until_cancelled(accept(&listener, &mut places)).await {
-        let Ok(service) = services.call(client).await;
-        let patience = Patience::new(limits.write_timeout);
+        open.serve(stream, client, place).await;
+    }
+    for (stream, client, place) in connected_already(listener, &mut places)? {
+        open.serve(TcpStream::from_std(stream)?, client, place).await;
+    }
+    let Open { connections, .. } = open;
+    connections.close();
+    tracing::info!(connections = connections.len(), "no further connections are accepted; requests in flight get {SHUTDOWN_GRACE:?} to end");
+    connections.wait().await;
+    Ok(())
+}
+
+/// The open connections.
+struct Open {
+    http: http1::Builder,
+    services: IntoMakeServiceWithConnectInfo<Router, SocketAddr>,
+    write_timeout: Duration,
+    stopping: CancellationToken,
+    connections: TaskTracker,
+}
+
+impl Open {
+    async fn serve(&mut self, stream: TcpStream, client: SocketAddr, place: Place) {
+        // If the client has disconnected, setting the option fails. The first read detects it.
+        _ = stream.set_nodelay(true);
+        let Ok(service) = self.services.call(client).await;
+        let patience = Patience::new(self.write_timeout);
         let noting = patience.clone();
         let service = MapResponse::new(service, move |response: Response| {
             noting.begin_response(response.extensions().get().map(|EndsAt(moment)| *moment));
             response
         });
         let stream = PatientStream::new(stream, patience.clone());
-        let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
-        let stopping = stopping.clone();
-        connections.spawn(async move {
-            let mut connection = pin!(connection);
+        let connection = self.http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+        let stopping = self.stopping.clone();
+        self.connections.spawn(async move {
+            let (_place, mut connection) = (place, pin!(connection));
             // Errors of a connection concern its client only.
             tokio::select! {
                 _ = connection.as_mut() => {}
                 () = stopping.cancelled() => {
+                    if timeout(LAST_REQUEST, connection.as_mut()).await.is_ok() {
+                        return;
+                    }
                     patience.end_connection();
                     connection.as_mut().graceful_shutdown();
                     _ = timeout(SHUTDOWN_GRACE, connection).await;
                 }
             }
-            drop(place);
         });
     }
-    drop(listener);
-    connections.close();
-    connections.wait().await;
-    Ok(())
+}
+
+/// The clients that the system has connected and nobody has accepted. They would be reset with the listener, and a request that they have
+/// sent may not be repeated.
+fn connected_already(listener: tokio::net::TcpListener, places: &mut Places) -> io::Result<Vec<(std::net::TcpStream, SocketAddr, Place)>> {
+    let (listener, mut connected) = (listener.into_std()?, Vec::new());
+    while let Some(free) = places.free_now() {
+        match listener.accept() {
+            Ok((stream, client)) => {
+                stream.set_nonblocking(true)?;
+                connected.extend(places.give(free, client).map(|place| (stream, client, place)));
+            }
+            Err(error) if is_of_one_connection(&error) => {}
+            Err(_) => break,
+        }
+    }
+    Ok(connected)
 }
 
 /// Accepts the next connection that gets a place, once one is free.
@@ -115,8 +159,6 @@ async fn accept(listener: &tokio::net::TcpListener, places: &mut Places) -> (Tcp
         match listener.accept().await {
             Ok((stream, client)) => {
                 if let Some(place) = places.give(free, client) {
-                    // If the client has disconnected, setting the option fails. The first read detects it.
-                    _ = stream.set_nodelay(true);
                     return (stream, client, place);
                 }
                 free = places.free().await;

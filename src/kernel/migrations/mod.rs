@@ -12,7 +12,7 @@ use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::{Connection, PgConnection};
 use tokio::time::sleep;
 
-use crate::kernel::database::Pool;
+use crate::kernel::database::{Pool, is_unavailable};
 
 /// Everything in `migrations/`, embedded in the binary.
 static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
@@ -53,6 +53,18 @@ pub enum MigrationError {
     Database(#[from] sqlx::Error),
 }
 
+impl MigrationError {
+    /// Whether the database is away, and may be in order when it is back.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Database(error) | Self::Failed(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) => {
+                is_unavailable(error)
+            }
+            _ => false,
+        }
+    }
+}
+
 /// How the migrations of a database and those of this binary differ.
 #[derive(Clone, Copy, Debug)]
 pub struct Difference {
@@ -66,10 +78,12 @@ pub struct Difference {
 pub async fn apply(pool: &Pool) -> Result<Difference, MigrationError> {
     let difference = difference(pool).await?;
     if difference.missing > 0 {
-        let mut conn = pool.servers().connect().await?;
+        // If this program ends meanwhile, so does the statement.
+        let mut conn = pool.servers().with([("client_connection_check_interval", "1s")]).connect().await?;
         lock(&mut conn).await?;
         beforehand::make_indexes(&mut conn).await?;
-        MIGRATIONS.run(&mut conn).await?;
+        // `run` is the same, but its future cannot be spawned.
+        MIGRATIONS.run_direct(None, &mut conn, false).await?;
         conn.close().await?;
     }
     Ok(difference)

@@ -47,6 +47,7 @@ impl std::str::FromStr for TokenId {
 /// A well-formed token from a request. It is not verified yet.
 #[derive(Debug)]
 pub struct Presented {
+    /// The number before the `|`.
     pub id: TokenId,
     secret: SecretString,
 }
@@ -59,6 +60,7 @@ impl Presented {
         Some(Self { id: number.parse().ok().filter(|_| is_secret)?, secret: secret.into() })
     }
 
+    /// The digest by which the token is found and compared.
     pub fn digest(&self) -> SecretDigest {
         sha256(self.secret.expose_secret()).into()
     }

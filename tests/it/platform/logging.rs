@@ -10,6 +10,7 @@ use crate::support::customers::{EMAIL, PASSWORD, PHONE, token};
 use crate::support::program::Service;
 use crate::support::sms::twilio;
 use crate::support::smtp::{SmtpSink, code_in};
+use crate::support::waiting::until;
 
 /// The code in the last text that the provider received.
 async fn texted_code(provider: &wiremock::MockServer) -> String {
@@ -17,6 +18,18 @@ async fn texted_code(provider: &wiremock::MockServer) -> String {
     let form = url::form_urlencoded::parse(&requests.last().unwrap().body);
     let body = form.into_iter().find(|(name, _)| name == "Body").unwrap().1.into_owned();
     code_in(&format!("\n\n{body}"))
+}
+
+#[tokio::test]
+async fn without_a_mail_server_the_log_says_that_a_mail_was_not_sent() {
+    let world = World::new().await;
+    let service = Service::start(&[("database.url", world.database.as_str())]).await;
+    let request = reqwest::Client::builder().no_proxy().build().unwrap();
+    let request = request.post(format!("http://{}/storefront/v1/customers/request-creation-code", service.address));
+    let body = json!({ "mode": "email", "identity": EMAIL }).to_string();
+    request.bearer_auth(&world.store_key).body(body).send().await.unwrap();
+    let warning = "a mail was not sent, because mail.smtp_url names no mail server";
+    until("the log says it", async || service.log().contains(warning)).await;
 }
 
 #[tokio::test]

@@ -14,5 +14,6 @@ mod problems;
 mod readiness;
 mod setup_commands;
 mod statements;
+mod stopping;
 mod storage;
 mod transport;

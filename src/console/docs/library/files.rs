@@ -24,6 +24,7 @@ pub(super) const TEXTS: &[(&str, &str)] = texts![
     "docs/extensions.md"
     "docs/problems.md"
     "docs/console.md"
+    "docs/deployment.md"
     "docs/operating.md"
     "docs/reliability.md"
     "docs/performance.md"

@@ -26,11 +26,13 @@ enum Shown {
     OfOthers,
     /// Taken from the page by this story: a file below `tests/it` and a name.
     Story(&'static str, &'static str),
+    /// Needs a container engine, a cluster or an init system: this step of the checks runs as much of it as can be run there.
+    Step(&'static str),
     /// A picture, an answer, or a part of a page of somebody else. An answer is JSON, in which `…` may stand for anything.
     Output,
 }
 
-use Shown::{OfOthers, OfProgram, Output, Sent, Settings, Story};
+use Shown::{OfOthers, OfProgram, Output, Sent, Settings, Step, Story};
 
 const DECLARED: Shown = Story("declared/documented.rs", "the_page_adds_an_extension_from_the_start_to_the_end");
 const EXTENSIONS: Shown = Story("resources/documented/mod.rs", "the_page_adds_a_resource_from_the_table_to_the_routes");
@@ -46,6 +48,9 @@ const BLOCKS: &[(&str, &str, &str, Shown)] = &[
     ("console", "bash", "portico operator create", OfProgram),
     ("declared", "toml", "namespace", DECLARED),
     ("declared", "bash", "curl", DECLARED),
+    ("deployment", "bash", "docker compose up", Step(".ci/container")),
+    ("deployment", "bash", "helm install", Step(".ci/kubernetes")),
+    ("deployment", "bash", "systemctl enable", Step(".ci/systemd")),
     ("extensions", "sql", "create table depots", EXTENSIONS),
     ("extensions", "rust", "Depot", Story("resources/documented/mod.rs", "the_page_shows_the_code_that_is_tested")),
     ("extensions", "rs", "/depots/{uuid}/close", Output),
@@ -152,6 +157,10 @@ fn every_example_is_run_or_is_what_something_prints() {
             Some(Story(file, name)) => {
                 let story = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(file)).unwrap();
                 assert!(story.contains(&format!("fn {name}()")), "{file} has no story {name}");
+            }
+            Some(Step(step)) => {
+                let steps = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/run")).unwrap();
+                assert!(steps.lines().any(|line| line.starts_with(&format!("step {step}"))), ".ci/run has no step {step}");
             }
             Some(Output) if block.language == "json" => {
                 // `…` within a text is a part of it; elsewhere it stands for what was left out.

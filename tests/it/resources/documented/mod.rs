@@ -81,7 +81,14 @@ async fn the_page_adds_a_resource_from_the_table_to_the_routes() {
     let extension = Extension::<AppState>::new("fleet").editable::<depots::Depot>();
     let event_types = extension.event_types().to_vec();
     let router = Router::new().nest(&extension.path(), extension.into_router()).with_state(world.state.clone());
-    let router = middleware::layer(router, TrustedProxies::default(), world.clock.clone());
+    let router = middleware::layer(
+        router,
+        middleware::Context {
+            trusted_proxies: TrustedProxies::default(),
+            clock: world.clock.clone(),
+            stopping: world.state.lifecycle.stopping().clone(),
+        },
+    );
     let north = world.create("fleets", json!({ "name": "North" })).await;
     sqlx::raw_sql("delete from outbox; delete from events").execute(&world.pool).await.unwrap();
     let depots = Depots { world, router };

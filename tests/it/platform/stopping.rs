@@ -1,0 +1,105 @@
+//! How the program stops, and how it starts while its database is away: operating, "Starting and stopping".
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Stdio;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use portico::kernel::database::Pool;
+use sqlx::{AssertSqlSafe, Executor};
+use tokio::process::Child;
+
+use crate::support::World;
+use crate::support::own_postgres::OwnPostgres;
+use crate::support::program::{Service, portico};
+use crate::support::waiting::{in_time, until};
+
+/// Makes the last migration that creates an index missing, so that it waits for whoever writes.
+async fn forget_a_migration(pool: &Pool) {
+    for of_before in ["delete from _sqlx_migrations where version = 20261126121500", "drop index payments_by_text"] {
+        pool.execute(of_before).await.unwrap();
+    }
+}
+
+/// Sends SIGTERM, and returns the status of the exit.
+async fn terminate(child: &mut Child) -> Option<i32> {
+    kill(Pid::from_raw(child.id().unwrap().try_into().unwrap()), Signal::SIGTERM).unwrap();
+    in_time("the program has ended", child.wait()).await.unwrap().code()
+}
+
+#[tokio::test]
+async fn sigterm_ends_a_migration_that_takes_long_and_its_statement() {
+    let world = World::new().await;
+    forget_a_migration(&world.pool).await;
+    let mut writer = world.pool.begin().await.unwrap();
+    writer.execute("lock table payments in row exclusive mode").await.unwrap();
+    // The service has stopped in order, and the migration is not complete.
+    for (arguments, status) in [(["serve", "--migrate"].as_slice(), 0), (&["migrate"], 143)] {
+        let mut migrating = portico(arguments, &[("database.url", world.database.as_str())]).stderr(Stdio::null()).spawn().unwrap();
+        world.somebody_waits().await;
+        assert_eq!(terminate(&mut migrating).await, Some(status), "{arguments:?}");
+        until("the statement has ended", async || world.waiting_for_a_lock().await == 0).await;
+    }
+    writer.commit().await.unwrap();
+}
+
+#[tokio::test]
+async fn serve_with_migrate_starts_while_the_database_is_away_and_migrates_it_when_it_is_back() {
+    let mut database = OwnPostgres::start().await;
+    database.connect().await.execute("create database empty template template0").await.unwrap();
+    let mut url = url::Url::parse(&database.url()).unwrap();
+    url.set_path("empty");
+    database.go_away().await;
+
+    let settings = [("database.url", url.as_str()), ("http.shutdown_delay", "0s")];
+    let mut service = Service::start_with(&["--no-worker", "--migrate"], &settings).await;
+    assert!(service.log().contains("the database is away, and will be migrated when it is back"), "{}", service.log());
+    let readyz = format!("http://{}/readyz", service.address);
+    assert_eq!(reqwest::get(&readyz).await.unwrap().status(), 503);
+
+    database.come_back().await;
+    until("the service is ready", async || reqwest::get(&readyz).await.unwrap().status() == 200).await;
+    assert!(service.log().contains("the database is back, and has all migrations"), "{}", service.log());
+    assert!(service.terminate().await, "{}", service.log());
+    database.go_away().await;
+}
+
+#[tokio::test]
+async fn what_the_database_refuses_is_told_once() {
+    let world = World::new().await;
+    world.pool.execute(AssertSqlSafe("create role stranger login connection limit 0")).await.unwrap();
+    let mut url = url::Url::parse(&world.database).unwrap();
+    url.set_username("stranger").unwrap();
+    let refused = portico(&["migrate"], &[("database.url", url.as_str())]).output().await.unwrap();
+    let complaint = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(complaint.matches("too many connections").count(), 1, "{complaint}");
+}
+
+#[tokio::test]
+async fn the_log_says_how_the_service_stops() {
+    let world = World::new().await;
+    let settings = [("database.url", world.database.as_str()), ("http.shutdown_delay", "10ms")];
+    let mut service = Service::start_with(&[], &settings).await;
+    assert!(service.terminate().await);
+    until("the log ends", async || service.log().contains(" stopped")).await;
+    let log = service.log();
+    let said = ["shutting down in 10ms", "no further connections are accepted", "no request is left", "stopped"];
+    let places: Vec<_> = said.iter().map(|words| log.find(words).unwrap_or_else(|| panic!("{words}: {log}"))).collect();
+    assert!(places.is_sorted(), "{log}");
+}
+
+#[tokio::test]
+async fn who_is_connected_when_the_service_stops_is_answered() {
+    let world = World::new().await;
+    // The system has connected the client, and the service has not seen it.
+    let mut client = TcpStream::connect(world.address).unwrap();
+    client.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+    world.lifecycle.stopping().cancel();
+    let reading = tokio::task::spawn_blocking(move || {
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).map(|_| answer)
+    });
+    let answer = in_time("the client is answered", reading).await.unwrap().unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
