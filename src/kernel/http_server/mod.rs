@@ -80,7 +80,8 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stoppi
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_buf_size(MAX_HEAD_LEN);
     let services = router.into_make_service_with_connect_info::<SocketAddr>();
-    let mut open = Open { http, services, write_timeout: limits.write_timeout, stopping: stopping.clone(), connections: TaskTracker::new() };
+    let mut open =
+        Open { http, services, write_timeout: limits.write_timeout, stopping: stopping.clone(), connections: TaskTracker::new() };
     while let Some((stream, client, place)) = stopping.run_until_cancelled(accept(&listener, &mut places)).await {
         open.serve(stream, client, place).await;
     }
@@ -89,7 +90,10 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stoppi
     }
     let Open { connections, .. } = open;
     connections.close();
-    tracing::info!(connections = connections.len(), "no further connections are accepted; requests in flight get {SHUTDOWN_GRACE:?} to end");
+    tracing::info!(
+        connections = connections.len(),
+        "no further connections are accepted; requests in flight get {SHUTDOWN_GRACE:?} to end"
+    );
     connections.wait().await;
     Ok(())
 }
