@@ -36,8 +36,8 @@ use places::{Place, Places};
 
 /// The time that requests in flight get to finish during shutdown.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(15);
-/// The time in which a client that is connected can still send a request during shutdown. One that has sent nothing yet would be closed with the
-/// request on its way.
+/// The time in which a client that is connected can still send a request during shutdown. One that has sent nothing yet would be closed with
+/// the request on its way.
 const LAST_REQUEST: Duration = Duration::from_millis(100);
 /// The maximum size of a request head, in bytes. Legitimate heads have a few hundred bytes, and any client can make the server
 /// buffer one.
