@@ -19,7 +19,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::kernel::database::{is_unavailable, took_too_long};
 use crate::kernel::lifecycle::Lifecycle;
@@ -65,6 +65,8 @@ struct Queue<I, W> {
     writers: usize,
     /// The keys of the items that are being written.
     written: HashSet<u64>,
+    /// When the last group was taken.
+    taken_at: Instant,
 }
 
 struct Waiting<I, W> {
@@ -124,7 +126,7 @@ where
     where
         F: Future<Output = Result<Vec<W>, sqlx::Error>> + Send + 'static,
     {
-        let queue = Mutex::new(Queue { waiting: Vec::new(), bytes: 0, writers: 0, written: HashSet::new() });
+        let queue = Mutex::new(Queue { waiting: Vec::new(), bytes: 0, writers: 0, written: HashSet::new(), taken_at: Instant::now() });
         Self(Arc::new(Gathering { queue, most, key, write: Box::new(move |items| Box::pin(write(items))), lifecycle }))
     }
 
@@ -143,7 +145,7 @@ where
             begun.close();
             // Unless the writer has taken the item at the same moment, it will not.
             if begun.try_recv().is_err() {
-                return Err(ProblemCode::Overloaded.into());
+                return Err(self.0.refusal());
             }
         }
         // The writer task always sends a result unless it panicked, and a panic has been logged.
@@ -175,6 +177,15 @@ where
         };
         queue.writers += usize::from(starts);
         Ok(starts)
+    }
+
+    /// Why an item has waited for too long: the queue is too long for what the database can do, or the database does not answer.
+    fn refusal(&self) -> Problem {
+        let taken_at = self.queue.lock().unwrap_or_else(PoisonError::into_inner).taken_at;
+        match taken_at.elapsed() < PATIENCE {
+            true => ProblemCode::Overloaded.into(),
+            false => Problem::new(ProblemCode::DatabaseUnavailable).retry_after(5),
+        }
     }
 
     fn has_room(queue: &Queue<I, W>, size: usize) -> bool {
@@ -229,7 +240,7 @@ where
     /// none, the writer ends: the other one checks the queue again.
     fn next_group(&self) -> Option<Vec<Writing<I, W>>> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let Queue { waiting, bytes, writers, written } = &mut *queue;
+        let Queue { waiting, bytes, writers, written, taken_at } = &mut *queue;
         let (mut group, mut size) = (Vec::new(), 0);
         // From the first that does not fit, nothing more does, so the order stays.
         let mut fits = |item: usize| {
@@ -262,7 +273,10 @@ where
         }
         written.extend(self.key.iter().flat_map(|key| group.iter().map(|writing| key(&writing.item))));
         *writers -= usize::from(group.is_empty());
-        (!group.is_empty()).then_some(group)
+        (!group.is_empty()).then(|| {
+            *taken_at = Instant::now();
+            group
+        })
     }
 }
 
@@ -463,7 +477,18 @@ mod tests {
                 numbers.write(3, 1).await
             },
         );
-        assert_eq!((first.unwrap(), second.unwrap_err().code(), third.unwrap()), (1, ProblemCode::Overloaded, 3));
+        assert_eq!((first.unwrap(), second.unwrap_err().code(), third.unwrap()), (1, ProblemCode::DatabaseUnavailable, 3));
         assert_eq!(*written.lock().unwrap(), [1, 3]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_has_waited_for_too_long_in_a_queue_that_goes_on_is_told_that_it_is_long() {
+        let slow = GroupCommit::new(Lifecycle::default(), 10, |items: Vec<i32>| async move {
+            tokio::time::sleep(PATIENCE * 2 / 3).await;
+            Ok(items)
+        });
+        let written = join_all((0..30).map(|number| slow.write(number, 1))).await;
+        assert!(written[..20].iter().all(Result::is_ok));
+        assert!(written[20..].iter().all(|written| written.as_ref().is_err_and(|refused| refused.code() == ProblemCode::Overloaded)));
     }
 }

@@ -9,13 +9,31 @@ use proptest::sample::{Index, select};
 use proptest::test_runner::{Config, TestRunner};
 
 /// How many changes are tried if `PROPTEST_CASES` does not say: a few seconds for all targets together.
-const CASES: u32 = 4_000;
+const CASES: u32 = 10_000;
 /// The maximum number of changes of one input.
 const MOST_CHANGES: usize = 6;
 /// What parsers tend to stumble over.
 const PIECES: [&[u8]; 20] = [
-    b"", b"\0", b"\n", b" ", b"|", b"@", b"+", b"%", b"%00", b"//", b"[::1]", b"\"", b"\\u0000", b"{", b"]", b"-0", b"1e400",
-    b"99999999999999999999", "\u{202e}".as_bytes(), "é".as_bytes(),
+    b"",
+    b"\0",
+    b"\n",
+    b" ",
+    b"|",
+    b"@",
+    b"+",
+    b"%",
+    b"%00",
+    b"//",
+    b"[::1]",
+    b"\"",
+    b"\\u0000",
+    b"{",
+    b"]",
+    b"-0",
+    b"1e400",
+    b"99999999999999999999",
+    "\u{202e}".as_bytes(),
+    "é".as_bytes(),
 ];
 
 /// Shown as the literal that it is in Rust.

@@ -36,8 +36,8 @@ use places::{Place, Places};
 
 /// The time that requests in flight get to finish during shutdown.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(15);
-/// The time in which a client that is connected can still send a request during shutdown. One that has sent nothing yet would be closed with the
-/// request on its way.
+/// The time in which a client that is connected can still send a request during shutdown. One that has sent nothing yet would be closed with
+/// the request on its way.
 const LAST_REQUEST: Duration = Duration::from_millis(100);
 /// The maximum size of a request head, in bytes. Legitimate heads have a few hundred bytes, and any client can make the server
 /// buffer one.
@@ -80,7 +80,8 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stoppi
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_buf_size(MAX_HEAD_LEN);
     let services = router.into_make_service_with_connect_info::<SocketAddr>();
-    let mut open = Open { http, services, write_timeout: limits.write_timeout, stopping: stopping.clone(), connections: TaskTracker::new() };
+    let mut open =
+        Open { http, services, write_timeout: limits.write_timeout, stopping: stopping.clone(), connections: TaskTracker::new() };
     while let Some((stream, client, place)) = stopping.run_until_cancelled(accept(&listener, &mut places)).await {
         open.serve(stream, client, place).await;
     }
@@ -89,7 +90,10 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stoppi
     }
     let Open { connections, .. } = open;
     connections.close();
-    tracing::info!(connections = connections.len(), "no further connections are accepted; requests in flight get {SHUTDOWN_GRACE:?} to end");
+    tracing::info!(
+        connections = connections.len(),
+        "no further connections are accepted; requests in flight get {SHUTDOWN_GRACE:?} to end"
+    );
     connections.wait().await;
     Ok(())
 }
