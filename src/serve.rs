@@ -116,6 +116,7 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
         tracing::warn!(error = chain(&error), "the partitions of the delivery log could not be created; the worker tries again");
     }
     sweep(&state, &lifecycle);
+    let traces = state.traces.clone();
     if !arguments.no_worker {
         state.webhooks.start_worker(&lifecycle);
         state.gateways.start_worker(&lifecycle);
@@ -131,6 +132,7 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
     if timeout(SHUTDOWN_GRACE, lifecycle.stop()).await.is_err() {
         tracing::warn!("some tasks did not end in time for the shutdown");
     }
+    traces.stop().await;
     answered.map_err(ServeError::Server)
 }
 

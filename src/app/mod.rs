@@ -46,7 +46,12 @@ pub fn router(state: AppState, config: &Config) -> Router {
     }
     let (operators, portal) = (state.operators.clone(), state.portal.clone());
     let (clock, lifecycle) = (state.clock.clone(), state.lifecycle.clone());
-    let time = clock.clone();
+    let surroundings = middleware::Surroundings {
+        trusted_proxies: TrustedProxies::new(&config.http.trusted_proxies, config.http.forwarded_header),
+        clock: clock.clone(),
+        traces: state.traces.clone(),
+        access_log: config.log.access,
+    };
     let api = router.with_state::<()>(state);
     let production = config.environment() == Environment::Production;
     let api_in_process = Api::new(api.clone());
@@ -56,7 +61,7 @@ pub fn router(state: AppState, config: &Config) -> Router {
         Some(cors) => router.layer(cors),
         None => router,
     };
-    middleware::layer(router, TrustedProxies::new(&config.http.trusted_proxies, config.http.forwarded_header), time)
+    middleware::layer(router, surroundings)
 }
 
 /// What the documentation of a service with this state says.

@@ -1,22 +1,26 @@
-//! The middleware around every request: request id, tracing span, timeout, and the problem document of a failed response.
+//! The middleware around every request: request id, its spans in the log and in traces, the line in the access log, timeout, and the problem
+//! document of a failed response.
 
 use std::any::Any;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::timeout::TimeoutLayer;
 use tracing::Instrument;
+use tracing::field::display;
 
+use crate::kernel::access_log::{self, AskingKey};
 use crate::kernel::client_address::{self, TrustedProxies};
 use crate::kernel::clock::Clock;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
+use crate::kernel::traces::{Moment, Span, Traces, within};
 
 /// The maximum body size of ordinary routes: 256 KiB. Decisions, section 1.
 pub const BODY_LIMIT: usize = 256 * 1024;
@@ -24,32 +28,79 @@ pub const BODY_LIMIT: usize = 256 * 1024;
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Wraps a whole router. No response bypasses this layer.
-pub fn layer(router: Router, trusted_proxies: TrustedProxies, clock: Clock) -> Router {
-    layer_with_time_limit(TIME_LIMIT, router, trusted_proxies, clock)
+/// What the middleware goes by.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// Who names the client of a request.
+    pub trusted_proxies: TrustedProxies,
+    /// When a request arrives.
+    pub clock: Clock,
+    /// Where its span goes.
+    pub traces: Traces,
+    /// Whether the access log is on.
+    pub access_log: bool,
 }
 
-fn layer_with_time_limit(time_limit: Duration, router: Router, trusted_proxies: TrustedProxies, clock: Clock) -> Router {
+/// Wraps a whole router. No response bypasses this layer.
+pub fn layer(router: Router, surroundings: Surroundings) -> Router {
+    layer_with_time_limit(TIME_LIMIT, router, surroundings)
+}
+
+fn layer_with_time_limit(time_limit: Duration, router: Router, surroundings: Surroundings) -> Router {
     // The first is outermost. Applied together, because the router boxes every route once per layer and clones the boxes per request.
     router.layer((
-        middleware::from_fn_with_state((trusted_proxies, clock), request_context),
+        middleware::from_fn_with_state(surroundings, request_context),
         CatchPanicLayer::custom(answer_panic),
         TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, time_limit),
         DefaultBodyLimit::max(BODY_LIMIT),
     ))
 }
 
-async fn request_context(State((trusted_proxies, clock)): State<(TrustedProxies, Clock)>, mut request: Request, next: Next) -> Response {
-    let (id, client) = (RequestId::new(clock.now()), client_address::of(&request, &trusted_proxies));
+async fn request_context(State(surroundings): State<Surroundings>, mut request: Request, next: Next) -> Response {
+    let Surroundings { trusted_proxies, clock, traces, access_log } = surroundings;
+    let now = clock.now();
+    let began = Moment::now(now);
+    let (id, client, key) = (RequestId::new(now), client_address::of(&request, &trusted_proxies), AskingKey::default());
     request.extensions_mut().insert(client);
     request.extensions_mut().insert(id);
-    let span = tracing::info_span!("request", id = %id, method = %request.method(), path = %request.uri().path());
+    request.extensions_mut().insert(key.clone());
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let route = route.as_ref().map(MatchedPath::as_str);
+    let mut traced = traces.request(id, request.headers(), began);
+    if let Some(span) = &mut traced {
+        describe(span, id, request.method().as_str(), route);
+    }
+    let trace_id = traced.as_ref().map(|span| display(span.context().trace_id()));
+    let span = tracing::info_span!("request", id = %id, method = %request.method(), route = route.map(display), trace_id);
     let answer = async {
         let response = next.run(request).await;
-        tracing::debug!(status = response.status().as_u16(), "request completed");
+        access_log::write(access_log, route, response.status(), began.elapsed(), &key);
         response
     };
-    finish_response(answer.instrument(span).await, id)
+    let response = finish_response(within(traced.as_ref(), answer.instrument(span)).await, id);
+    if let Some(span) = traced {
+        conclude(span, response.status(), &key);
+    }
+    response
+}
+
+fn describe(span: &mut Span, id: RequestId, method: &str, route: Option<&str>) {
+    span.rename(format!("{method} {}", route.unwrap_or("unknown route")));
+    span.set("http.request.method", method.to_owned());
+    if let Some(route) = route {
+        span.set("http.route", route.to_owned());
+    }
+    span.set("portico.request.id", id.to_string());
+}
+
+fn conclude(mut span: Span, status: StatusCode, key: &AskingKey) {
+    span.set("http.response.status_code", i64::from(status.as_u16()));
+    if let Some(key) = key.get() {
+        span.set("portico.key.id", key.to_string());
+    }
+    if status.is_server_error() {
+        span.fail("");
+    }
 }
 
 /// Marks a failed response that tells the reason itself, to a person: a page.
@@ -118,9 +169,13 @@ mod tests {
         }
     }
 
+    fn surroundings() -> Surroundings {
+        Surroundings { trusted_proxies: TrustedProxies::default(), clock: Clock::System, traces: Traces::default(), access_log: true }
+    }
+
     async fn answer(router: Router) -> (Response<()>, Value) {
         let request = Request::get("/").body(Body::empty()).unwrap();
-        let layered = layer_with_time_limit(Duration::from_millis(50), router, TrustedProxies::default(), Clock::System);
+        let layered = layer_with_time_limit(Duration::from_millis(50), router, surroundings());
         let (parts, body) = layered.oneshot(request).await.unwrap().into_parts();
         let body = serde_json::from_slice(&to_bytes(body, BODY_LIMIT).await.unwrap()).unwrap();
         (Response::from_parts(parts, ()), body)
@@ -148,12 +203,7 @@ mod tests {
     #[tokio::test]
     async fn a_slow_body_times_out() {
         async fn listens(_: Bytes) {}
-        let router = layer_with_time_limit(
-            Duration::from_millis(50),
-            Router::new().route("/", post(listens)),
-            TrustedProxies::default(),
-            Clock::System,
-        );
+        let router = layer_with_time_limit(Duration::from_millis(50), Router::new().route("/", post(listens)), surroundings());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let lifecycle = Lifecycle::default();

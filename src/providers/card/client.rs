@@ -12,6 +12,7 @@ use crate::providers::address::is_secure;
 use crate::providers::body::{self, ReadError};
 use crate::providers::card::answer::Refusal;
 use crate::providers::card::{ApiVersion, CardError, Settings, SettingsError};
+use crate::providers::outgoing;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 /// The backoff before the first retry. The backoff before the n-th retry is n times as long.
@@ -72,7 +73,7 @@ impl Card {
         let mut tried = 1;
         loop {
             let again = request.try_clone().expect("the form body is in memory");
-            let answer = again.send().await.map_err(|error| failed(describe(&error)))?;
+            let answer = outgoing::send(again, "ask the card provider").await.map_err(|error| failed(describe(&error)))?;
             if tried >= tries(answer.status()) {
                 return read(answer).await;
             }
