@@ -1,4 +1,4 @@
-//! The access log: one line for each request, with the route instead of the path and the id of the key instead of who uses it.
+//! The access log: one line for each request but probes, with the route instead of the path and the id of the key instead of who uses it.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -29,10 +29,15 @@ impl AskingKey {
     }
 }
 
+/// Whether requests of this route are probes.
+pub fn is_probe(route: Option<&str>) -> bool {
+    route.is_some_and(|route| PROBES.contains(&route))
+}
+
 /// Writes the line of a request, within the span that has its id, method and route. At level debug if the access log is off.
 pub fn write(is_on: bool, route: Option<&str>, status: StatusCode, took: Duration, key: &AskingKey) {
     let (status, duration_ms, key) = (status.as_u16(), in_milliseconds(took), key.get().map(tracing::field::display));
-    if is_on && !route.is_some_and(|route| PROBES.contains(&route)) {
+    if is_on && !is_probe(route) {
         tracing::info!(status, duration_ms, key, "request completed");
     } else {
         tracing::debug!(status, duration_ms, key, "request completed");

@@ -66,7 +66,7 @@ async fn request_context(State(surroundings): State<Surroundings>, mut request: 
     request.extensions_mut().insert(key.clone());
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map(MatchedPath::as_str);
-    let mut traced = traces.request(id, request.headers(), began);
+    let mut traced = if access_log::is_probe(route) { None } else { traces.request(id, request.headers(), began) };
     if let Some(span) = &mut traced {
         describe(span, id, request.method().as_str(), route);
     }

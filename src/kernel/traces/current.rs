@@ -1,8 +1,8 @@
 //! The span that a task works on.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use chrono::TimeDelta;
 use opentelemetry::trace::SpanKind;
 
 use crate::kernel::traces::span::{Below, Moment, Recorder};
@@ -36,10 +36,15 @@ pub fn context() -> Option<TraceContext> {
 }
 
 /// Begins a part of the work that this task does, if it is recorded.
-pub fn part(kind: SpanKind, name: &'static str) -> Option<Span> {
-    let Current { recorder, context, began } = current()?;
-    let now = began.at + TimeDelta::from_std(began.elapsed()).unwrap_or_default();
-    Some(Span::begin(&recorder, Below::Local(context), kind, name, Moment::now(now)))
+pub fn part(kind: SpanKind, name: impl Into<Cow<'static, str>>, began: Moment) -> Option<Span> {
+    let Current { recorder, context, .. } = current()?;
+    Some(Span::begin(&recorder, Below::Local(context), kind, name, began))
+}
+
+/// Begins a part now. The time is that of the clock which the span of this task began with.
+pub fn part_now(kind: SpanKind, name: impl Into<Cow<'static, str>>) -> Option<Span> {
+    let Moment { at, instant } = current()?.began;
+    part(kind, name, Moment::now(at + instant.elapsed()))
 }
 
 fn current() -> Option<Current> {

@@ -41,7 +41,7 @@ use crate::kernel::traces::export::Collector;
 use crate::kernel::traces::span::{Below, Recorder};
 
 pub use context::TraceContext;
-pub use current::{carried, context, part, within};
+pub use current::{carried, context, part, part_now, within};
 pub use opentelemetry::trace::SpanKind;
 pub use settings::{Settings, SettingsError};
 pub use span::{Moment, Span};

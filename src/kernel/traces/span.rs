@@ -52,7 +52,7 @@ pub enum Below {
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     pub(super) at: DateTime<Utc>,
-    instant: Instant,
+    pub(super) instant: Instant,
 }
 
 impl Moment {

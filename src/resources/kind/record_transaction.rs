@@ -9,7 +9,7 @@ use crate::events::{self, EventName, NewEvent};
 use crate::kernel::database::{Connection, Transaction};
 use crate::kernel::ids::EventId;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::traces::{self, Span, SpanKind, TraceContext};
+use crate::kernel::traces::{self, Moment, Span, SpanKind, TraceContext};
 use crate::resources::kind::{queries, unique};
 use crate::resources::{Change, PublishesEvents, Record, Resource, ResourceState, Shown};
 
@@ -22,7 +22,8 @@ pub struct RecordTransaction<S> {
     pub caller: Caller,
     /// The time used for everything in this transaction.
     pub now: DateTime<Utc>,
-    /// The change, as part of the request.
+    began: Moment,
+    /// The first change, with what follows from it, as part of the request.
     span: Option<Span>,
     transaction: Transaction<'static>,
 }
@@ -30,14 +31,14 @@ pub struct RecordTransaction<S> {
 impl<S: ResourceState> RecordTransaction<S> {
     /// Opens the transaction. No network request may be made until it ends.
     pub async fn begin(state: &S, caller: &Caller) -> Result<Self, sqlx::Error> {
-        let span = traces::part(SpanKind::Internal, "transaction");
+        let began = Moment::now(state.clock().now());
         let transaction = state.pool().begin().await?;
-        Ok(Self { state: state.clone(), caller: caller.clone(), now: state.clock().now(), span, transaction })
+        Ok(Self { state: state.clone(), caller: caller.clone(), now: state.clock().now(), began, span: None, transaction })
     }
 
     /// The span that events of this transaction follow from, if it is recorded.
     pub fn trace(&self) -> Option<TraceContext> {
-        self.span.as_ref().map(Span::context)
+        self.span.as_ref().map(Span::context).or_else(traces::context)
     }
 
     /// The connection, for statements of the resource's own.
@@ -109,9 +110,11 @@ impl<S: ResourceState> RecordTransaction<S> {
 
     async fn announce_change<R: PublishesEvents<State = S>>(&mut self, change: Change<'_, R>) -> Result<Shown<R>, Problem> {
         self.audit(&change).await?;
-        if let Some(span) = &mut self.span {
-            span.rename(format!("change {}", R::SINGULAR));
-            span.set("portico.record.id", change.record().id.to_string());
+        if self.span.is_none() {
+            self.span = traces::part(SpanKind::Internal, format!("change {}", R::SINGULAR), self.began);
+            if let Some(span) = &mut self.span {
+                span.set("portico.record.id", change.record().id.to_string());
+            }
         }
         R::follow_up(self, &change).await?;
         // The record is presented after its consequences were applied, because they may be part of what is shown.

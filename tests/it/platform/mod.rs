@@ -15,4 +15,5 @@ mod readiness;
 mod setup_commands;
 mod statements;
 mod storage;
+mod traces;
 mod transport;
