@@ -90,8 +90,8 @@ impl Gateways {
         }
     }
 
-    /// Starts the worker; it ends on shutdown.
-    pub fn start_worker(&self, lifecycle: &Lifecycle) {
+    /// Starts to retry on schedule; it ends on shutdown.
+    pub(in crate::gateways) fn start_retrying(&self, lifecycle: &Lifecycle) {
         let (this, until) = (self.clone(), lifecycle.clone());
         lifecycle.spawn(async move {
             until.every(POLL_INTERVAL, "callbacks are waiting for the database", || this.run_due()).await;
