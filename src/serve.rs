@@ -118,6 +118,7 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
         tracing::warn!(error = chain(&error), "the partitions of the delivery log could not be created; the worker tries again");
     }
     sweep(&state, &lifecycle);
+    let traces = state.traces.clone();
     if !arguments.no_worker {
         state.webhooks.start_worker(&lifecycle);
         state.gateways.start_worker(&lifecycle);
@@ -135,6 +136,7 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
         Ok(()) => tracing::info!("stopped"),
         Err(_) => tracing::warn!("stopped, although some tasks did not end in time for the shutdown"),
     }
+    traces.stop().await;
     answered.map_err(ServeError::Server)
 }
 

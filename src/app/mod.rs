@@ -46,9 +46,11 @@ pub fn router(state: AppState, config: &Config) -> Router {
     }
     let (operators, portal) = (state.operators.clone(), state.portal.clone());
     let (clock, lifecycle) = (state.clock.clone(), state.lifecycle.clone());
-    let context = middleware::Context {
+    let surroundings = middleware::Surroundings {
         trusted_proxies: TrustedProxies::new(&config.http.trusted_proxies, config.http.forwarded_header),
         clock: clock.clone(),
+        traces: state.traces.clone(),
+        access_log: config.log.access,
         stopping: lifecycle.stopping().clone(),
     };
     let api = router.with_state::<()>(state);
@@ -60,7 +62,7 @@ pub fn router(state: AppState, config: &Config) -> Router {
         Some(cors) => router.layer(cors),
         None => router,
     };
-    middleware::layer(router, context)
+    middleware::layer(router, surroundings)
 }
 
 /// What the documentation of a service with this state says.

@@ -11,6 +11,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
+use crate::kernel::traces::{self, Traces};
 use crate::providers::card::{self, Card};
 use crate::providers::identity::{self, CodeFlow, IdentityProviders};
 use crate::providers::mail::{self, Mail};
@@ -46,6 +47,7 @@ pub struct Process {
     pub(super) lifecycle: Lifecycle,
     pub(super) hashing: PasswordHashing,
     pub(super) mailbox: Option<Mailbox>,
+    pub(super) traces: Traces,
     pub(super) declarations: Arc<[Arc<Declaration>]>,
     pub(super) catalogue: Catalogue,
     pub(super) mail: Mail,
@@ -68,6 +70,7 @@ impl Process {
         let declarations = built_in.declarations(&config.extensions)?;
         let (customers, operators) = config.providers.divided(config.operators.oidc.as_deref())?;
         let operators = operators.map(|(word, settings)| CodeFlow::new(&word, &settings, &clock, &lifecycle)).transpose()?;
+        let traces = Traces::start(&config.traces)?;
         let declared = declarations.iter().flat_map(|declaration| declaration.event_types.clone());
         Ok(Self {
             catalogue: built_in.catalogue.with(declared.collect())?,
@@ -79,7 +82,8 @@ impl Process {
             operators_provider: operators,
             card: Card::new(&config.providers.card)?,
             socket_key: SocketKey::parse(&config.socket.key)?,
-            delivering: Delivering::new(&config.webhooks, resolver, clock.clone())?,
+            delivering: Delivering::new(&config.webhooks, resolver, clock.clone(), traces.clone())?,
+            traces,
             config: Arc::new(config.clone()),
             clock,
             application_key,
@@ -93,6 +97,9 @@ impl Process {
 /// A module cannot be built from its settings.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
+    /// `[traces]`
+    #[error("the settings of [traces] are invalid")]
+    Traces(#[from] traces::SettingsError),
     /// `[sms]`
     #[error("the settings of [sms] are invalid")]
     Sms(#[from] sms::SettingsError),

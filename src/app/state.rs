@@ -17,6 +17,7 @@ use crate::gateways::Gateways;
 use crate::kernel::clock::Clock;
 use crate::kernel::database::{self, Pool};
 use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::traces::Traces;
 use crate::operators::{self, Operators};
 use crate::portal::Portal;
 use crate::providers::mailbox::Mailbox;
@@ -81,6 +82,8 @@ app_state! {
     pub mailbox: Mailbox,
     /// What ends with the process.
     pub lifecycle: Lifecycle,
+    /// What is recorded of requests and deliveries.
+    pub traces: Traces,
 }
 
 /// All module states on one database. The router clones it several times per request, so cloning must be cheap.
@@ -145,6 +148,7 @@ impl AppState {
         Self(Arc::new(StateParts {
             readiness: Readiness::new(&pool, webhooks.clone(), lifecycle.clone()),
             lifecycle: lifecycle.clone(),
+            traces: process.traces.clone(),
             operators: Operators::new(operators::Parts {
                 pool: pool.clone(),
                 clock: clock.clone(),
@@ -161,7 +165,15 @@ impl AppState {
             realtime: Realtime::new(pool.clone(), clock.clone(), process.socket_key.clone(), config.socket.clone()),
             positions: Positions::new(&fleet, lifecycle),
             fleet,
-            gateways: Gateways::new(pool.clone(), clock.clone(), application_key.clone(), notifier.clone(), &config.gateways, lifecycle),
+            gateways: Gateways::new(
+                pool.clone(),
+                clock.clone(),
+                application_key.clone(),
+                notifier.clone(),
+                &config.gateways,
+                process.card.clone(),
+                lifecycle,
+            ),
             declared: Declared::new(pool.clone(), clock.clone(), process.declarations.clone(), &config.extensions.retired),
             webhooks,
             publishing: Publishing::new(developers.clone(), notifier, lifecycle),

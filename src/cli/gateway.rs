@@ -18,6 +18,7 @@ use crate::kernel::database::Pool;
 use crate::kernel::ids::{CompanyId, GatewayId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::Problem;
+use crate::providers::card::Card;
 use crate::resources::{GracePeriod, IfMatch, Line, operations};
 
 #[derive(Debug, Subcommand)]
@@ -56,9 +57,10 @@ pub(super) enum GatewayCommand {
 impl GatewayCommand {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
         let key = application_key(config)?;
+        let card = Card::new(&config.providers.card)?;
         let gateways = |pool: &Pool| {
             let (notifier, lifecycle) = (CommitNotifier::default(), Lifecycle::default());
-            Gateways::new(pool.clone(), pool.clock(), key, notifier, &config.gateways, &lifecycle)
+            Gateways::new(pool.clone(), pool.clock(), key, notifier, &config.gateways, card, &lifecycle)
         };
         match self {
             Self::Create { company, driver, name, json } => {

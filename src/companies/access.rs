@@ -11,6 +11,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::callers::{Caller, Who};
 use crate::companies::known_key::KnownKey;
 use crate::companies::{Admission, ApiKey, Companies, queries};
+use crate::kernel::access_log::AskingKey;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::KeyId;
@@ -37,6 +38,7 @@ where
         let key = bearer(&parts.headers).and_then(ApiKey::parse).ok_or(ProblemCode::ApiKeyInvalid)?;
         let Ok(client) = ClientAddress::from_request_parts(parts, state).await;
         let key = companies.find_key(key.digest(), client).await?;
+        AskingKey::note(&parts.extensions, key.id);
         if !key.grant.networks.admit(client.ip()) {
             return Err(ProblemCode::AddressForbidden.into());
         }

@@ -26,7 +26,7 @@ use url::Url;
 use crate::config::layer::{Layer, refuse_unlisted};
 use crate::kernel::client_address::{ForwardedHeader, TrustedProxies};
 use crate::kernel::web_origin::WebOrigin;
-use crate::kernel::{database, http_server, logging, settings};
+use crate::kernel::{database, http_server, logging, settings, traces};
 use crate::providers::{self, mail, sms};
 use crate::{audit_trail, companies, declared, developers, gateways, operators, portal, realtime, storefront, webhooks};
 
@@ -48,6 +48,8 @@ pub struct Config {
     pub database: database::Settings,
     /// `[log]`
     pub log: logging::Settings,
+    /// `[traces]`
+    pub traces: traces::Settings,
     /// `[audit_trail]`
     pub audit_trail: audit_trail::Settings,
     /// `[operators]`

@@ -8,6 +8,7 @@ use crate::callers::{Caller, Owner};
 use crate::events::{API_VERSION, Envelope, EventName};
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::request_id::RequestId;
+use crate::kernel::traces::TraceContext;
 
 /// Where an act that publishes events comes from, whoever does it.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +38,8 @@ pub struct NewEvent {
     pub owner: Option<Owner>,
     /// The request that it follows from. It is no part of what subscribers receive.
     pub request: Option<RequestId>,
+    /// The span that it follows from, if that is recorded. It is no part of what subscribers receive either.
+    pub trace: Option<TraceContext>,
     /// The `data` of the envelope.
     pub data: Map<String, Value>,
 }

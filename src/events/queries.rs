@@ -10,6 +10,7 @@ use crate::events::NewEvent;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::EventId;
 use crate::kernel::request_id::RequestId;
+use crate::kernel::traces::TraceContext;
 
 /// The NOTIFY channel for committed events.
 pub const PUBLISHED: &str = "portico_published";
@@ -29,6 +30,8 @@ pub struct Columns {
     pub(crate) owners: Vec<Option<String>>,
     /// The request that each follows from.
     pub(crate) requests: Vec<Option<Uuid>>,
+    /// The span that each follows from.
+    pub(crate) traces: Vec<Option<Vec<u8>>>,
     /// For the first event about each record, the number of events about it.
     pub(crate) totals: Vec<Option<i64>>,
     /// The number of events about the same record that follow.
@@ -55,6 +58,7 @@ impl Columns {
             columns.subjects.push(event.subject);
             columns.owners.push(event.owner.as_ref().map(|owner| owner.as_str().to_owned()));
             columns.requests.push(event.request.map(RequestId::uuid));
+            columns.traces.push(event.trace.map(TraceContext::to_bytes));
             columns.bodies.push(event.body(id, now));
         }
         columns
@@ -81,7 +85,8 @@ pub(super) async fn insert_events(conn: &mut Connection, events: &Columns, notif
         "with new as (
              select unnest($1::uuid[]) as id, unnest($2::uuid[]) as company_id, unnest($3::text[]) as name, unnest($4::uuid[]) as subject_id,
                     unnest($5::bytea[]) as body, unnest($6::bigint[]) as total, unnest($7::bigint[]) as later,
-                    generate_subscripts($1::uuid[], 1) as place, unnest($12::text[]) as owner, unnest($13::uuid[]) as request_id
+                    generate_subscripts($1::uuid[], 1) as place, unnest($12::text[]) as owner, unnest($13::uuid[]) as request_id,
+                    unnest($15::bytea[]) as trace
              where must_not_be_late($14)
          ), counted as (
              insert into event_sequences as sequences (company_id, subject_id, last)
@@ -91,8 +96,8 @@ pub(super) async fn insert_events(conn: &mut Connection, events: &Columns, notif
          ), numbered as (
              select new.*, counted.last - new.later as sequence from new left join counted using (company_id, subject_id) order by place
          ), event as (
-             insert into events (id, company_id, name, subject_id, sequence, body, created_at, request_id, owner)
-             select id, company_id, name, subject_id, sequence, body, $8, request_id, owner from numbered
+             insert into events (id, company_id, name, subject_id, sequence, body, created_at, request_id, trace, owner)
+             select id, company_id, name, subject_id, sequence, body, $8, request_id, trace, owner from numbered
          ), entry as (
              insert into outbox (event_id, company_id, name, subject_id, sequence, owner)
              select id, company_id, name, subject_id, sequence, owner from numbered
@@ -112,6 +117,7 @@ pub(super) async fn insert_events(conn: &mut Connection, events: &Columns, notif
         &events.owners as &[Option<String>],
         &events.requests as &[Option<Uuid>],
         answer_by,
+        &events.traces as &[Option<Vec<u8>>],
     )
     .execute(conn)
     .await?;
@@ -126,7 +132,7 @@ pub(super) async fn notify(conn: &mut Connection, word: &str) -> Result<(), sqlx
 
 #[cfg(test)]
 mod tests {
-    const SCHEMA: &str = include_str!("../../migrations/20261125141000_requests_of_events.sql");
+    const SCHEMA: &str = include_str!("../../migrations/20261127190000_traces_of_events.sql");
     const SOURCE: &str = include_str!("queries.rs");
 
     /// The words from `with new as` to `end`.
@@ -149,6 +155,7 @@ mod tests {
             // Who publishes by the function publishes for no owner.
             (", unnest($12::text[]) as owner", ""),
             ("$13::uuid[]", "requests"),
+            ("$15::bytea[]", "traces"),
             (", owner", ""),
             // There the transaction has other statements before and after.
             (" where must_not_be_late($14)", ""),

@@ -14,6 +14,7 @@ use crate::kernel::crypto::sha256;
 use crate::kernel::ids::{CallbackId, CustomerId, GatewayId, OrderId};
 use crate::kernel::json;
 use crate::kernel::request_id::RequestId;
+use crate::kernel::traces::TraceContext;
 
 /// Maximum length of an id or type that is used as it is, in bytes.
 const MAX_WORD_LEN: usize = 255;
@@ -39,6 +40,8 @@ pub struct GenuineCallback {
     pub body: Bytes,
     /// The request that brought it, or has it processed again.
     pub request: Option<RequestId>,
+    /// The span of this request, if it is recorded.
+    pub trace: Option<TraceContext>,
     /// When its facts are recorded.
     pub at: DateTime<Utc>,
 }
@@ -59,7 +62,7 @@ impl GenuineCallback {
             None => (key_of(&body), None),
         };
         let variant = variant.unwrap_or_default();
-        Self { id, gateway, key, variant, kind: kind.filter(|word| short(word)), update, body, request, at }
+        Self { id, gateway, key, variant, kind: kind.filter(|word| short(word)), update, body, request, trace: None, at }
     }
 
     /// The facts, if there are any.

@@ -10,6 +10,7 @@
 //! From top to bottom; a room uses only rooms below it.
 //!
 //! ```text
+//! reconciliation        asks the card provider for callbacks that did not arrive
 //! callbacks             receives callbacks, resolves their gateway, verifies or refuses them, and retries those that failed
 //! accounts  payments    gateways and payments as records of `ledger/int/v1`; gateways and their secrets for those who need them
 //! state                 what the routes and the worker share
@@ -39,6 +40,8 @@
 //!   same callbacks ends in the same row and publishes each normalised event once.
 //! - The amounts of the `refund.processed` events of a payment add up to the refunds that its callbacks report, in any order and at
 //!   any time.
+//! - A callback of the card provider that did not arrive is asked for and recorded as if it had, as long as the provider keeps its event
+//!   ([`reconciliation`]).
 //! - A genuine callback that could not be processed is kept and retried by the worker. It can also be retried by hand from the
 //!   ledger.
 //! - A client without the key cannot fill the disk: a refused callback is kept in part, rate limited per hour and only for some
@@ -56,7 +59,8 @@
 //!   with such a total by the sum alone.
 //! - That a callback that adds several refunds to the total at once is matched with those refunds, if they are reported by name too.
 //! - That an order or customer named by a callback is the right one: only that it belongs to the same company.
-//! - Agreement with the gateway's own books. A payment reflects its callbacks; what they do not report is unknown.
+//! - Agreement with the gateway's own books. A payment reflects its callbacks; what they do not report is unknown, and only the card provider
+//!   is asked for those that did not arrive.
 
 mod accounts;
 mod callbacks;
@@ -68,6 +72,7 @@ mod ledger;
 pub mod money;
 mod open_gateways;
 mod payments;
+mod reconciliation;
 mod recording;
 mod state;
 
@@ -75,6 +80,7 @@ use axum::Router;
 use axum::extract::FromRef;
 
 use crate::companies::Companies;
+use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::openapi::Description;
 use crate::resources::Extension;
 
@@ -83,6 +89,14 @@ pub use callbacks::CallbackRecord;
 pub use credential::{Credential, GatewaySigningSecret, InvalidCredential, Purpose, SecretKey};
 pub use payments::Payment;
 pub use state::{Gateways, Settings};
+
+impl Gateways {
+    /// Starts the worker; it ends on shutdown.
+    pub fn start_worker(&self, lifecycle: &Lifecycle) {
+        self.start_retrying(lifecycle);
+        self.start_reconciling(lifecycle);
+    }
+}
 
 /// The routes that gateways call, outside of every namespace.
 pub fn callback_routes<S>() -> Router<S>

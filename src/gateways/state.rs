@@ -1,6 +1,7 @@
 //! What the routes and the worker share, and the settings that it is built from.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use chrono::TimeDelta;
 use ipnet::IpNet;
@@ -16,6 +17,8 @@ use crate::kernel::heavy_work::HeavyWork;
 use crate::kernel::ids::CompanyId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter, LocalWindow, Rule};
+use crate::kernel::settings;
+use crate::providers::card::Card;
 use crate::resources::ResourceState;
 
 /// Requests per minute and client network that may name an unknown gateway.
@@ -30,6 +33,9 @@ pub(super) const KEPT_REFUSALS: Rule = Rule { limit: 60, window: TimeDelta::hour
 pub struct Settings {
     /// Maximum number of callbacks per minute for one API key or gateway and client address.
     pub callbacks_per_minute: NonZeroU32,
+    /// How often the card provider is asked for callbacks that did not arrive. `None`: never.
+    #[serde(deserialize_with = "settings::optional_time")]
+    pub reconcile_every: Option<Duration>,
 }
 
 /// The state of the routes and the worker.
@@ -50,6 +56,8 @@ pub struct Gateways {
     pub(super) recording: Recording,
     /// Signals events published by this instance.
     pub(super) notifier: CommitNotifier,
+    pub(super) card: Card,
+    pub(super) reconcile_every: Option<Duration>,
 }
 
 impl ResourceState for Gateways {
@@ -74,13 +82,15 @@ impl Gateways {
         key: ApplicationKey,
         notifier: CommitNotifier,
         settings: &Settings,
+        card: Card,
         lifecycle: &Lifecycle,
     ) -> Self {
         let recording = recording(&pool, &clock, &notifier, lifecycle);
         let throttle = LocalRateLimiter::new(settings.callbacks_per_minute);
         let unknown_gateways = FailureLimiter::new(UNKNOWN_GATEWAYS_PER_MINUTE);
         let (kept_refusals, reading, cache) = (LocalWindow::new(KEPT_REFUSALS), HeavyWork::new(), GatewayCache::new());
-        Self { pool, clock, key, throttle, unknown_gateways, kept_refusals, reading, cache, recording, notifier }
+        let reconcile_every = settings.reconcile_every;
+        Self { pool, clock, key, throttle, unknown_gateways, kept_refusals, reading, cache, recording, notifier, card, reconcile_every }
     }
 
     /// Removes expired counters. Called about once a minute.

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::kernel::error_chain::chain;
+use crate::kernel::traces::carried;
 
 /// The shutdown token and the tasks that must end before the program exits.
 #[derive(Clone, Debug, Default)]
@@ -49,13 +50,15 @@ impl Lifecycle {
         self.tasks.spawn(task);
     }
 
-    /// Runs `work` to completion even if the returned future is dropped, for example because the client disconnects.
+    /// Runs `work` to completion even if the returned future is dropped, for example because the client disconnects. It stays part of the
+    /// span that this task works on.
     pub fn finish<T, F>(&self, work: F) -> impl Future<Output = T> + Send + use<T, F>
     where
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
     {
         let (done, result) = oneshot::channel();
+        let work = carried(work);
         self.spawn(async move {
             // The receiver may have been dropped; the work is complete all the same.
             let _ = done.send(work.await);

@@ -14,6 +14,8 @@ pub struct Settings {
     pub filter: String,
     /// How lines are written to standard error.
     pub format: Format,
+    /// Whether every request has a line at level info.
+    pub access: bool,
 }
 
 /// The format of a log line.

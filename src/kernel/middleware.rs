@@ -1,4 +1,5 @@
-//! The middleware around every request: request id, tracing span, timeout, and the problem document of a failed response.
+//! The middleware around every request: request id, its spans in the log and in traces, the line in the access log, timeout, and the problem
+//! document of a failed response.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -6,7 +7,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -14,11 +15,14 @@ use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::timeout::TimeoutLayer;
 use tracing::Instrument;
+use tracing::field::display;
 
+use crate::kernel::access_log::{self, AskingKey};
 use crate::kernel::client_address::{self, TrustedProxies};
 use crate::kernel::clock::Clock;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
+use crate::kernel::traces::{Moment, Span, Traces, within};
 
 /// The maximum body size of ordinary routes: 256 KiB. Decisions, section 1.
 pub const BODY_LIMIT: usize = 256 * 1024;
@@ -26,49 +30,87 @@ pub const BODY_LIMIT: usize = 256 * 1024;
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// What every request needs.
+/// What the middleware goes by.
 #[derive(Debug)]
-pub struct Context {
-    /// Who may name the client.
+pub struct Surroundings {
+    /// Who may name the client of a request.
     pub trusted_proxies: TrustedProxies,
-    /// The time, for the ids of requests.
+    /// When a request arrives.
     pub clock: Clock,
+    /// Where its span goes.
+    pub traces: Traces,
+    /// Whether the access log is on.
+    pub access_log: bool,
     /// Cancelled when requests in flight may be cut off.
     pub stopping: CancellationToken,
 }
 
 /// Wraps a whole router. No response bypasses this layer.
-pub fn layer(router: Router, context: Context) -> Router {
-    layer_with_time_limit(TIME_LIMIT, router, context)
+pub fn layer(router: Router, surroundings: Surroundings) -> Router {
+    layer_with_time_limit(TIME_LIMIT, router, surroundings)
 }
 
-fn layer_with_time_limit(time_limit: Duration, router: Router, context: Context) -> Router {
+fn layer_with_time_limit(time_limit: Duration, router: Router, surroundings: Surroundings) -> Router {
     // The first is outermost. Applied together, because the router boxes every route once per layer and clones the boxes per request.
     router.layer((
-        middleware::from_fn_with_state(Arc::new(context), request_context),
+        middleware::from_fn_with_state(Arc::new(surroundings), request_context),
         CatchPanicLayer::custom(answer_panic),
         TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, time_limit),
         DefaultBodyLimit::max(BODY_LIMIT),
     ))
 }
 
-async fn request_context(State(context): State<Arc<Context>>, mut request: Request, next: Next) -> Response {
-    let (id, client) = (RequestId::new(context.clock.now()), client_address::of(&request, &context.trusted_proxies));
+async fn request_context(State(surroundings): State<Arc<Surroundings>>, mut request: Request, next: Next) -> Response {
+    let (now, access_log) = (surroundings.clock.now(), surroundings.access_log);
+    let began = Moment::now(now);
+    let client = client_address::of(&request, &surroundings.trusted_proxies);
+    let (id, key) = (RequestId::new(now), AskingKey::default());
     request.extensions_mut().insert(client);
     request.extensions_mut().insert(id);
-    let span = tracing::info_span!("request", id = %id, method = %request.method(), path = %request.uri().path());
+    request.extensions_mut().insert(key.clone());
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let route = route.as_ref().map(MatchedPath::as_str);
+    let mut traced = if access_log::is_probe(route) { None } else { surroundings.traces.request(id, request.headers(), began) };
+    if let Some(span) = &mut traced {
+        describe(span, id, request.method().as_str(), route);
+    }
+    let trace_id = traced.as_ref().map(|span| display(span.context().trace_id()));
+    let span = tracing::info_span!("request", id = %id, method = %request.method(), route = route.map(display), trace_id);
     let answer = async {
-        let unanswered = Unanswered(Some(context));
+        let unanswered = Unanswered(Some(surroundings));
         let response = next.run(request).await;
         unanswered.answer();
-        tracing::debug!(status = response.status().as_u16(), "request completed");
+        access_log::write(access_log, route, response.status(), began.elapsed(), &key);
         response
     };
-    finish_response(answer.instrument(span).await, id)
+    let response = finish_response(within(traced.as_ref(), answer.instrument(span)).await, id);
+    if let Some(span) = traced {
+        conclude(span, response.status(), &key);
+    }
+    response
+}
+
+fn describe(span: &mut Span, id: RequestId, method: &str, route: Option<&str>) {
+    span.rename(format!("{method} {}", route.unwrap_or("unknown route")));
+    span.set("http.request.method", method.to_owned());
+    if let Some(route) = route {
+        span.set("http.route", route.to_owned());
+    }
+    span.set("portico.request.id", id.to_string());
+}
+
+fn conclude(mut span: Span, status: StatusCode, key: &AskingKey) {
+    span.set("http.response.status_code", i64::from(status.as_u16()));
+    if let Some(key) = key.get() {
+        span.set("portico.key.id", key.to_string());
+    }
+    if status.is_server_error() {
+        span.fail("");
+    }
 }
 
 /// A request that has no response yet. If it never gets one because the service stops, the log says so.
-struct Unanswered(Option<Arc<Context>>);
+struct Unanswered(Option<Arc<Surroundings>>);
 
 impl Unanswered {
     fn answer(mut self) {
@@ -78,7 +120,7 @@ impl Unanswered {
 
 impl Drop for Unanswered {
     fn drop(&mut self) {
-        if self.0.as_ref().is_some_and(|context| context.stopping.is_cancelled()) {
+        if self.0.as_ref().is_some_and(|surroundings| surroundings.stopping.is_cancelled()) {
             tracing::warn!("the request was cut off, because it had no response when the service stopped");
         }
     }
@@ -150,8 +192,14 @@ mod tests {
         }
     }
 
-    fn context() -> Context {
-        Context { trusted_proxies: TrustedProxies::default(), clock: Clock::System, stopping: CancellationToken::new() }
+    fn surroundings() -> Surroundings {
+        Surroundings {
+            trusted_proxies: TrustedProxies::default(),
+            clock: Clock::System,
+            traces: Traces::default(),
+            access_log: true,
+            stopping: CancellationToken::new(),
+        }
     }
 
     fn limits() -> http_server::Limits {
@@ -166,7 +214,7 @@ mod tests {
 
     async fn answer(router: Router) -> (Response<()>, Value) {
         let request = Request::get("/").body(Body::empty()).unwrap();
-        let layered = layer_with_time_limit(Duration::from_millis(50), router, context());
+        let layered = layer_with_time_limit(Duration::from_millis(50), router, surroundings());
         let (parts, body) = layered.oneshot(request).await.unwrap().into_parts();
         let body = serde_json::from_slice(&to_bytes(body, BODY_LIMIT).await.unwrap()).unwrap();
         (Response::from_parts(parts, ()), body)
@@ -194,7 +242,7 @@ mod tests {
     #[tokio::test]
     async fn a_slow_body_times_out() {
         async fn listens(_: Bytes) {}
-        let router = layer_with_time_limit(Duration::from_millis(50), Router::new().route("/", post(listens)), context());
+        let router = layer_with_time_limit(Duration::from_millis(50), Router::new().route("/", post(listens)), surroundings());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let lifecycle = Lifecycle::default();
@@ -228,7 +276,7 @@ mod tests {
             std::future::pending::<()>().await;
         };
         let lifecycle = Lifecycle::default();
-        let context = Context { stopping: lifecycle.stopping().clone(), ..context() };
+        let surroundings = Surroundings { stopping: lifecycle.stopping().clone(), ..surroundings() };
         let router = layer_with_time_limit(Duration::from_secs(60), Router::new().route("/never", get(never)), context);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();

@@ -1,5 +1,6 @@
 //! Infrastructure without business logic, used by every other module: time, ids, secrets, problems, database, lifecycle.
 
+pub mod access_log;
 pub mod client_address;
 pub mod clock;
 pub mod crypto;
@@ -28,5 +29,6 @@ pub mod signals;
 pub mod tally;
 pub mod template;
 pub mod terminal;
+pub mod traces;
 pub mod ttl_cache;
 pub mod web_origin;

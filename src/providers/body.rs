@@ -9,15 +9,20 @@ pub(super) const LIMIT: usize = 256 * 1024;
 pub(super) enum ReadError {
     #[error("the response is incomplete")]
     Interrupted(#[source] reqwest::Error),
-    #[error("the response is longer than {LIMIT} bytes")]
+    #[error("the response is longer than allowed")]
     TooLong,
 }
 
 /// Reads the whole body.
-pub(super) async fn read(mut response: Response) -> Result<Vec<u8>, ReadError> {
+pub(super) async fn read(response: Response) -> Result<Vec<u8>, ReadError> {
+    read_up_to(LIMIT, response).await
+}
+
+/// Reads the whole body of a response that may be of another size.
+pub(super) async fn read_up_to(limit: usize, mut response: Response) -> Result<Vec<u8>, ReadError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(ReadError::Interrupted)? {
-        if body.len() + chunk.len() > LIMIT {
+        if body.len() + chunk.len() > limit {
             return Err(ReadError::TooLong);
         }
         body.extend_from_slice(&chunk);

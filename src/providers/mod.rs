@@ -6,6 +6,7 @@ pub mod card;
 pub mod identity;
 pub mod mail;
 pub mod mailbox;
+mod outgoing;
 mod reach;
 mod route_name;
 mod settings;

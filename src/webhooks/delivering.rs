@@ -7,6 +7,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::{self, PemObject};
 
 use crate::kernel::clock::Clock;
+use crate::kernel::traces::Traces;
 use crate::webhooks::permits::Permits;
 use crate::webhooks::sending::Sender;
 use crate::webhooks::settings::Settings;
@@ -18,6 +19,7 @@ pub struct Delivering {
     pub(super) targets: Targets,
     pub(super) sender: Sender,
     pub(super) permits: Arc<Permits>,
+    pub(super) traces: Traces,
 }
 
 /// The reason why webhooks cannot be delivered with these settings.
@@ -37,7 +39,7 @@ pub enum SettingsError {
 impl Delivering {
     /// Reads the root certificates and builds the client. `resolver` resolves the host names of endpoints: [`Resolver::system`],
     /// except in tests.
-    pub fn new(settings: &Settings, resolver: Resolver, clock: Clock) -> Result<Self, SettingsError> {
+    pub fn new(settings: &Settings, resolver: Resolver, clock: Clock, traces: Traces) -> Result<Self, SettingsError> {
         let mut roots = Vec::new();
         for path in &settings.extra_root_certificates {
             let pem = std::fs::read(path).map_err(|error| SettingsError::Unreadable(path.clone(), error))?;
@@ -46,7 +48,7 @@ impl Delivering {
             roots.extend(certificates.map_err(|error| SettingsError::NotCertificates(path.clone(), error))?);
         }
         let targets = Targets::new(&settings.allowed_networks, resolver);
-        let sender = Sender::new(targets.clone(), clock, roots).map_err(SettingsError::NoClient)?;
-        Ok(Self { targets, sender, permits: Arc::new(Permits::new(settings.concurrency())) })
+        let sender = Sender::new(targets.clone(), clock, roots, traces.clone()).map_err(SettingsError::NoClient)?;
+        Ok(Self { targets, sender, permits: Arc::new(Permits::new(settings.concurrency())), traces })
     }
 }

@@ -44,6 +44,7 @@ impl Forwarder {
             sequence: event.sequence,
             body: event.body,
             at,
+            trace: None,
         };
         self.headers.clone().with_attempt(&attempt, &self.secrets, SignatureFormat::Bare).map
     }

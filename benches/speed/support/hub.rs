@@ -10,6 +10,7 @@ use portico::fleet::orders;
 use portico::kernel::clock::Clock;
 use portico::kernel::crypto::ApplicationKey;
 use portico::kernel::database;
+use portico::kernel::traces::Traces;
 use portico::providers::mail::Mail;
 use portico::webhooks::{self, Delivering, Resolver, Webhooks};
 use serde_json::{Map, Value, json};
@@ -46,7 +47,8 @@ pub fn publish(service: &Service, events: usize) {
     Database::of(service).with(async |conn| {
         let mut tx = conn.begin().await.unwrap();
         for number in 0..events {
-            let event = NewEvent { company, name: orders::CREATED, subject: None, owner: None, request: None, data: order(number) };
+            let event =
+                NewEvent { company, name: orders::CREATED, subject: None, owner: None, request: None, trace: None, data: order(number) };
             events::publish(&mut tx, event, Clock::System.now()).await.unwrap();
         }
         tx.commit().await.unwrap();
@@ -77,7 +79,7 @@ impl Statements {
             pool,
             clock: Clock::System,
             key,
-            delivering: Delivering::new(&config.webhooks, Resolver::system(), Clock::System).unwrap(),
+            delivering: Delivering::new(&config.webhooks, Resolver::system(), Clock::System, Traces::default()).unwrap(),
             settings: config.webhooks,
             catalogue: app::catalogue(),
             notifier: CommitNotifier::default(),

@@ -64,6 +64,8 @@ impl Service {
             .env("PORTICO_HTTP__TRUSTED_PROXIES", "127.0.0.1/32")
             .env("PORTICO_STOREFRONT__REQUESTS_PER_MINUTE", "4000000000")
             .env("PORTICO_COMPANIES__REQUESTS_PER_MINUTE", "4000000000")
+            // A line for each request would fill the disk. docs/performance.md says what it costs.
+            .env("PORTICO_LOG__ACCESS", "false")
             .envs(settings.iter().map(|(name, value)| (name, value)))
             .stdout(Stdio::null())
             .stderr(fs::File::create(&log).unwrap())

@@ -113,6 +113,15 @@ fn introduced(answer: Result<Verification, NoAnswer>) -> Finding {
     }
 }
 
+/// The collector of traces, if there is one.
+pub(super) async fn traces(config: &Config) -> Option<Finding> {
+    let collector = config.traces.endpoint.as_ref()?;
+    Some(match reach(collector).await {
+        Ok(()) => Good("the collector answers".to_owned()),
+        Err(error) => Bad(format!("spans are lost: {}", chain(&error))),
+    })
+}
+
 /// The card provider, if a company has an account there.
 pub(super) async fn cards(config: &Config, pool: &Pool) -> Finding {
     let (card, key) = match (Card::new(&config.providers.card), application_key(config)) {

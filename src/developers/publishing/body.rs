@@ -14,6 +14,7 @@ use crate::kernel::json;
 use crate::kernel::middleware;
 use crate::kernel::openapi::closed_object;
 use crate::kernel::problem::{FieldErrors, Problem};
+use crate::kernel::traces;
 use crate::resources::{FieldType, Line};
 
 /// The maximum number of events in one request.
@@ -79,12 +80,12 @@ impl Batch {
             Some(_) if members.len() > 1 => return Err(FieldErrors::one("events", "No other field is allowed besides events.")),
             Some(listed) => (read_many(listed, catalogue)?, false),
         };
-        let (company, request) = (caller.company, caller.request);
+        let (company, request, trace) = (caller.company, caller.request, traces::context());
         let (mut events, mut keys) = (Vec::with_capacity(bodies.len()), Vec::with_capacity(bodies.len()));
         for (name, body) in bodies {
             keys.push(body.key());
             let Body { data, subject, owner, .. } = body;
-            events.push(NewEvent { company, name, subject: subject.map(AnyId::uuid), owner, request, data });
+            events.push(NewEvent { company, name, subject: subject.map(AnyId::uuid), owner, request, trace, data });
         }
         let batch = Self { events, keys, is_single, size: body.get().len() };
         batch.refuse_large_events()?;

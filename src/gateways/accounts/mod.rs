@@ -31,7 +31,7 @@ use crate::kernel::ids::GatewayId;
 use crate::resources::{Columns, Extension, GracePeriod, Instant, Line, Presented, PublishesEvents, Record, Resource, Unique};
 
 pub use find::find_any;
-pub use secret_keys::{ActiveGateway, CardGateways, GatewayError, count_card_gateways, find_card_gateway};
+pub use secret_keys::{ActiveGateway, CardGateways, GatewayError, count_card_gateways, find_card_gateway, find_secret_key};
 
 crate::fields! {
     /// A gateway.

@@ -19,6 +19,11 @@ pub async fn find_card_gateway(conn: &mut Connection, company: CompanyId) -> Res
     .await
 }
 
+pub async fn find_secret_key(conn: &mut Connection, gateway: GatewayId) -> Result<Option<Vec<u8>>, sqlx::Error> {
+    let found = sqlx::query_scalar!("select secret_key from gateways where id = $1 and deleted_at is null", gateway.uuid());
+    Ok(found.fetch_optional(conn).await?.flatten())
+}
+
 /// The active card gateways of all companies.
 pub async fn list_card_gateways(conn: &mut Connection) -> Result<Vec<CardGatewayRow>, sqlx::Error> {
     sqlx::query_as!(

@@ -38,6 +38,12 @@ pub async fn find_card_gateway(
     Ok(Some(ActiveGateway { id: row.id, secret_key: SecretKey::open(key, row.id, &row.secret_key)? }))
 }
 
+/// The secret key of a gateway, if it has one.
+pub async fn find_secret_key(conn: &mut Connection, key: &ApplicationKey, gateway: GatewayId) -> Result<Option<SecretKey>, GatewayError> {
+    let sealed = queries::find_secret_key(conn, gateway).await?;
+    Ok(sealed.map(|sealed| SecretKey::open(key, gateway, &sealed)).transpose()?)
+}
+
 /// The number of card gateways of all companies, for diagnostics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CardGateways {

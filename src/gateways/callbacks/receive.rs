@@ -23,6 +23,7 @@ use crate::kernel::client_address::ClientAddress;
 use crate::kernel::ids::{CallbackId, CompanyId, GatewayId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
+use crate::kernel::traces;
 
 /// From this length on, in bytes, a body is read beside the threads that answer requests.
 const LARGE_BODY: usize = 32 * 1024;
@@ -136,7 +137,7 @@ impl Gateways {
             Ok(GenuineCallback::read(CallbackId::new(now), found, body.clone(), request, now))
         };
         let callback = match self.read_sent(company, &sent, verified_and_read).await? {
-            Ok(genuine) => Arc::new(genuine),
+            Ok(genuine) => Arc::new(GenuineCallback { trace: traces::context(), ..genuine }),
             Err(why) => return Err(self.refuse(company, Some(id), CallbackRefusal::NotGenuine(why), &sent.body).await),
         };
         match self.recording.write(Arc::clone(&callback), callback.body.len()).await? {

@@ -24,6 +24,7 @@ use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::openapi::OperationDoc;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
+use crate::kernel::traces;
 use crate::resources::{EmptyBody, RecordTransaction, Resource, Shown, WriteRequest};
 
 /// The interval at which the worker looks for due callbacks.
@@ -89,8 +90,8 @@ impl Gateways {
         }
     }
 
-    /// Starts the worker; it ends on shutdown.
-    pub fn start_worker(&self, lifecycle: &Lifecycle) {
+    /// Starts to retry on schedule; it ends on shutdown.
+    pub(in crate::gateways) fn start_retrying(&self, lifecycle: &Lifecycle) {
         let (this, until) = (self.clone(), lifecycle.clone());
         lifecycle.spawn(async move {
             until.every(POLL_INTERVAL, "callbacks are waiting for the database", || this.run_due()).await;
@@ -153,7 +154,7 @@ async fn reprocess(
 ) -> Result<Result<(), NotUnderstood>, sqlx::Error> {
     let read = GenuineCallback::read(pending.id, Arc::clone(gateway), pending.body.clone().into(), request, now);
     // The key stays: the settings may point to another id now.
-    let callback = GenuineCallback { key: pending.key.clone(), ..read };
+    let callback = GenuineCallback { key: pending.key.clone(), trace: traces::context(), ..read };
     let known = ledger::look_up(conn, &[&callback]).await?;
     let reports: Vec<_> = known.iter().filter_map(|known| known.report(&callback)).collect();
     let follows = ledger::what_follows(conn, &reports, now).await?;

@@ -7,6 +7,7 @@ use crate::events::NewEvent;
 use crate::gateways::facts::{Fact, FactKind, KnownFacts, Normalised, State};
 use crate::kernel::ids::{CallbackId, CompanyId, GatewayId, PaymentId};
 use crate::kernel::request_id::RequestId;
+use crate::kernel::traces::TraceContext;
 use crate::members;
 
 /// The facts of one callback about one payment.
@@ -24,6 +25,8 @@ pub struct Report<'a> {
     pub callback: CallbackId,
     /// The request that brought the callback, or had it processed again.
     pub request: Option<RequestId>,
+    /// The span of this request, if it is recorded.
+    pub trace: Option<TraceContext>,
     /// When the facts are recorded.
     pub at: DateTime<Utc>,
     /// The facts. Those that a payment can have several of have a reference.
@@ -73,7 +76,8 @@ impl<'a> Entry<'a> {
                 for (normalised, amount) in known.add(fact) {
                     let data = data(report, payment, normalised, amount, fact, &known);
                     let (company, subject) = (report.company, Some(payment.uuid()));
-                    events.push(NewEvent { company, name: normalised.event(), subject, owner: None, request: report.request, data });
+                    let Report { request, trace, .. } = **report;
+                    events.push(NewEvent { company, name: normalised.event(), subject, owner: None, request, trace, data });
                 }
                 let sequence = i32::try_from(known.number()).expect("two billion facts do not fit into memory");
                 facts.push(NewFact { payment, sequence, report, position, fact: fact.clone() });
@@ -125,7 +129,8 @@ mod tests {
     fn report(callback: u128, facts: Vec<Fact>) -> Report<'static> {
         let (company, gateway) = (CompanyId::from(Uuid::from_u128(1)), GatewayId::from(Uuid::from_u128(2)));
         let callback = CallbackId::from(Uuid::from_u128(callback));
-        Report { company, gateway, transaction: "pi_1", payment: None, callback, request: None, at: DateTime::UNIX_EPOCH, facts }
+        let (request, trace) = (None, None);
+        Report { company, gateway, transaction: "pi_1", payment: None, callback, request, trace, at: DateTime::UNIX_EPOCH, facts }
     }
 
     /// The facts, each with its numbers, and the events.

@@ -34,6 +34,7 @@ impl Known {
             payment: self.payment,
             callback: callback.id,
             request: callback.request,
+            trace: callback.trace,
             at: callback.at,
             facts: facts.collect(),
         })

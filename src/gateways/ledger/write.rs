@@ -87,7 +87,7 @@ pub async fn write(
     let due: Vec<_> = entries.iter().flat_map(|entry| &entry.events).collect();
     let events = events::Columns::of(&due, now);
     // The events are $1 to $8, the callbacks $9 to $20, the payments $21 to $32, the facts $33 to $45; $46 are the requests
-    // of the events, $47 the variants of the callbacks.
+    // of the events, $47 the variants of the callbacks, $48 the traces of the events.
     sqlx::query!(
         "with callback as (
              insert into callbacks (id, company_id, version, created_at, updated_at, gateway_id, key, variant, kind, status, reason, detail, body,
@@ -122,7 +122,7 @@ pub async fn write(
                     unnest($43::uuid[]), unnest($44::uuid[]), unnest($45::text[])
          )
          select publish_events(ids => $1, companies => $2, names => $3, subjects => $4, bodies => $5, totals => $6, later => $7, at => $8,
-                               requests => $46)",
+                               requests => $46, traces => $48)",
         &events.ids,
         &events.companies,
         &events.names,
@@ -170,6 +170,7 @@ pub async fn write(
         &column(&facts, |new| new.fact.message.as_deref()) as &[Option<&str>],
         &events.requests as &[Option<Uuid>],
         &column(&callbacks, |new| new.variant) as &[&str],
+        &events.traces as &[Option<Vec<u8>>],
     )
     .execute(conn)
     .await?;

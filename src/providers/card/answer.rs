@@ -73,6 +73,7 @@ impl Refusal {
         let Reason { r#type, code, param } = self.error;
         match (r#type.as_deref(), code.as_deref(), param.as_deref()) {
             (_, Some("resource_missing"), Some("customer")) => CardError::CustomerUnknown,
+            (_, Some("resource_missing"), Some("starting_after")) => CardError::PositionUnknown,
             (Some("idempotency_error"), _, _) if status == 400 => CardError::KeyReused,
             (kind, code, _) => CardError::Failed(format!("status {status}, {} {}", kind.unwrap_or("no type"), code.unwrap_or("no code"))),
         }

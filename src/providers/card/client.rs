@@ -1,8 +1,8 @@
-//! The HTTP client of the card provider: one POST at a time, with retries where the provider's documentation recommends them.
+//! The HTTP client of the card provider: one request at a time, with retries where the provider's documentation recommends them.
 
 use std::time::Duration;
 
-use reqwest::{Client, Response, StatusCode};
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use url::Url;
@@ -12,10 +12,13 @@ use crate::providers::address::is_secure;
 use crate::providers::body::{self, ReadError};
 use crate::providers::card::answer::Refusal;
 use crate::providers::card::{ApiVersion, CardError, Settings, SettingsError};
+use crate::providers::outgoing;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 /// The backoff before the first retry. The backoff before the n-th retry is n times as long.
 const RETRY_DELAY: Duration = Duration::from_millis(250);
+/// The maximum size of a list, in bytes: each of its entries may be as large as a callback usually is.
+const LIST_LIMIT: usize = 8 * 1024 * 1024;
 const NOT_UNDERSTOOD: &str = "invalid response";
 
 /// Calls the card provider with the secret key that a caller passes. Follows no redirects.
@@ -69,16 +72,34 @@ impl Card {
             .header("stripe-version", version.unwrap_or(&self.api_version).as_str())
             .header("idempotency-key", idempotency_key)
             .form(form);
-        let mut tried = 1;
-        loop {
-            let again = request.try_clone().expect("the form body is in memory");
-            let answer = again.send().await.map_err(|error| failed(describe(&error)))?;
-            if tried >= tries(answer.status()) {
-                return read(answer).await;
-            }
-            tokio::time::sleep(RETRY_DELAY * tried).await;
-            tried += 1;
+        ask(request, body::LIMIT).await
+    }
+
+    /// Reads a list. Retries until the response is final.
+    pub(super) async fn get<T: DeserializeOwned>(
+        &self,
+        secret_key: &SecretString,
+        path: &str,
+        query: &[(&str, &str)],
+    ) -> Result<T, CardError> {
+        let mut url = self.base_url.join(path).expect("an http or https URL can be joined with any path");
+        url.query_pairs_mut().extend_pairs(query);
+        let request = self.client.get(url).bearer_auth(secret_key.expose_secret()).header("stripe-version", self.api_version.as_str());
+        ask(request, LIST_LIMIT).await
+    }
+}
+
+/// Sends a request until the response is final, which may have `limit` bytes.
+async fn ask<T: DeserializeOwned>(request: RequestBuilder, limit: usize) -> Result<T, CardError> {
+    let mut tried = 1;
+    loop {
+        let again = request.try_clone().expect("the form body is in memory");
+        let answer = outgoing::send(again, "ask the card provider").await.map_err(|error| failed(describe(&error)))?;
+        if tried >= tries(answer.status()) {
+            return read(answer, limit).await;
         }
+        tokio::time::sleep(RETRY_DELAY * tried).await;
+        tried += 1;
     }
 }
 
@@ -93,9 +114,9 @@ fn tries(status: StatusCode) -> u32 {
     }
 }
 
-async fn read<T: DeserializeOwned>(answer: Response) -> Result<T, CardError> {
+async fn read<T: DeserializeOwned>(answer: Response, limit: usize) -> Result<T, CardError> {
     let status = answer.status();
-    let body = body::read(answer).await;
+    let body = body::read_up_to(limit, answer).await;
     if status.is_success() {
         let body = body.map_err(|error| failed(describe_read_error(&error)))?;
         return serde_json::from_slice(&body).map_err(|_| failed(NOT_UNDERSTOOD));

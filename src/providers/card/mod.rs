@@ -1,5 +1,5 @@
 //! The API of the card provider: form requests and JSON responses. The client creates customers, ephemeral keys and setup
-//! intents.
+//! intents, and lists events that were not delivered.
 //!
 //! One client serves all companies. Each call carries the secret key of the company's account. Every call that creates something
 //! has an idempotency key, so that a retry, or a parallel request with the same key, creates nothing twice.
@@ -7,6 +7,7 @@
 mod answer;
 mod api_version;
 mod client;
+mod events;
 
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use crate::providers::address::NOT_SECURE;
 pub use answer::{CardCustomerId, EphemeralKey, SetupIntent};
 pub use api_version::{ApiVersion, InvalidApiVersion};
 pub use client::Card;
+pub use events::UndeliveredEvents;
 
 /// `[providers.card]`
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -53,6 +55,9 @@ pub enum CardError {
     /// The provider does not know the customer. The customer was deleted there, or belongs to another account.
     #[error("the card provider does not know the customer")]
     CustomerUnknown,
+    /// The provider no longer knows the event that a page is to begin behind.
+    #[error("the card provider does not know where the list was interrupted")]
+    PositionUnknown,
     /// The idempotency key was already used for a different request.
     #[error("the idempotency key was already used for another request to the card provider")]
     KeyReused,

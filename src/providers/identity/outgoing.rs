@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::providers::body::{self, ReadError};
 use crate::providers::identity::SettingsError;
+use crate::providers::outgoing;
 
 pub(super) struct Answer {
     pub(super) status: StatusCode,
@@ -40,7 +41,7 @@ pub(super) fn client(timeout: Duration) -> Result<Client, SettingsError> {
 pub(super) async fn ask(request: RequestBuilder) -> Result<Answer, NoAnswer> {
     // The URL may contain a secret.
     let failed = |error: reqwest::Error| NoAnswer::Failed(error.without_url());
-    let response = request.send().await.map_err(failed)?;
+    let response = outgoing::send(request, "ask an identity provider").await.map_err(failed)?;
     let status = response.status();
     let body = body::read(response).await.map_err(|error| match error {
         ReadError::Interrupted(error) => failed(error),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, StatusCode};
 
+use crate::providers::outgoing;
 use crate::providers::sms::SettingsError;
 use crate::providers::sms::failure::{SendTextError, SendTextErrorKind};
 
@@ -46,7 +47,7 @@ pub(super) async fn hand_over(
 
 /// Returns the response, or `None` if the provider timed out after it may have accepted the text.
 async fn ask(request: RequestBuilder) -> Result<Option<Answer>, SendTextError> {
-    let mut response = match request.send().await {
+    let mut response = match outgoing::send(request, "send a text").await {
         Ok(response) => response,
         Err(error) if error.is_timeout() && !error.is_connect() => return Ok(None),
         Err(error) => {

@@ -9,6 +9,7 @@ use crate::events::{self, EventName, NewEvent};
 use crate::kernel::database::{Connection, Transaction};
 use crate::kernel::ids::EventId;
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::traces::{self, Moment, Span, SpanKind, TraceContext};
 use crate::resources::kind::{queries, unique};
 use crate::resources::{Change, PublishesEvents, Record, Resource, ResourceState, Shown};
 
@@ -21,14 +22,23 @@ pub struct RecordTransaction<S> {
     pub caller: Caller,
     /// The time used for everything in this transaction.
     pub now: DateTime<Utc>,
+    began: Moment,
+    /// The first change, with what follows from it, as part of the request.
+    span: Option<Span>,
     transaction: Transaction<'static>,
 }
 
 impl<S: ResourceState> RecordTransaction<S> {
     /// Opens the transaction. No network request may be made until it ends.
     pub async fn begin(state: &S, caller: &Caller) -> Result<Self, sqlx::Error> {
+        let began = Moment::now(state.clock().now());
         let transaction = state.pool().begin().await?;
-        Ok(Self { state: state.clone(), caller: caller.clone(), now: state.clock().now(), transaction })
+        Ok(Self { state: state.clone(), caller: caller.clone(), now: state.clock().now(), began, span: None, transaction })
+    }
+
+    /// The span that events of this transaction follow from, if it is recorded.
+    pub fn trace(&self) -> Option<TraceContext> {
+        self.span.as_ref().map(Span::context).or_else(traces::context)
     }
 
     /// The connection, for statements of the resource's own.
@@ -100,6 +110,12 @@ impl<S: ResourceState> RecordTransaction<S> {
 
     async fn announce_change<R: PublishesEvents<State = S>>(&mut self, change: Change<'_, R>) -> Result<Shown<R>, Problem> {
         self.audit(&change).await?;
+        if self.span.is_none() {
+            self.span = traces::part(SpanKind::Internal, format!("change {}", R::SINGULAR), self.began);
+            if let Some(span) = &mut self.span {
+                span.set("portico.record.id", change.record().id.to_string());
+            }
+        }
         R::follow_up(self, &change).await?;
         // The record is presented after its consequences were applied, because they may be part of what is shown.
         let shown = self.present(change.record().clone()).await?;
@@ -143,8 +159,8 @@ impl<S: ResourceState> RecordTransaction<S> {
     fn event<R: Resource>(&self, about: &Shown<R>, name: EventName, additional: Map<String, Value>) -> NewEvent {
         let subject = Some(about.record.id.into());
         let owner = about.record.fields.owner().cloned();
-        let request = self.caller.request;
-        NewEvent { company: self.caller.company, name, subject, owner, request, data: about.event_data(additional) }
+        let (request, trace) = (self.caller.request, self.trace());
+        NewEvent { company: self.caller.company, name, subject, owner, request, trace, data: about.event_data(additional) }
     }
 
     /// Publishes the events in one statement, in their order.

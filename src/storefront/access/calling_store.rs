@@ -8,6 +8,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::companies::bearer;
+use crate::kernel::access_log::AskingKey;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::RateLimitStatus;
@@ -42,6 +43,7 @@ pub async fn admit(State(storefront): State<Storefront>, client: ClientAddress, 
             return response;
         }
     };
+    AskingKey::note(request.extensions(), store.key_id);
     let status = storefront.throttle.hit((store.key_id, client.network()));
     if !status.allowed {
         return status.refusal();

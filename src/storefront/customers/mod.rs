@@ -14,6 +14,7 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, EventId, StoreId, TypedId};
 use crate::kernel::openapi::object;
 use crate::kernel::password_hashing::HashedPassword;
+use crate::kernel::traces;
 use crate::members;
 
 pub use claims::{LostClaims, settle_claims};
@@ -138,8 +139,8 @@ pub async fn publish(
     customer: &Customer,
     now: DateTime<Utc>,
 ) -> Result<EventId, sqlx::Error> {
-    let (subject, data) = (Some(customer.id.uuid()), customer.event_data());
-    events::publish(conn, NewEvent { company, name, subject, owner: None, request, data }, now).await
+    let (subject, trace, data) = (Some(customer.id.uuid()), traces::context(), customer.event_data());
+    events::publish(conn, NewEvent { company, name, subject, owner: None, request, trace, data }, now).await
 }
 
 #[derive(Debug)]

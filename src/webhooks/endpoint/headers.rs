@@ -4,6 +4,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use chrono::{DateTime, Utc};
 
 use crate::kernel::ids::{DeliveryId, EventId};
+use crate::kernel::traces::{TRACEPARENT, TraceContext};
 use crate::webhooks::endpoint::{SignatureFormat, SigningSecrets};
 
 /// Maximum number of bytes of the response headers that are logged.
@@ -12,7 +13,7 @@ const MAX_LOGGED_HEADERS_LEN: usize = 16 * 1024;
 /// again for as long as the secret is in use.
 pub const SIGNATURES: [&str; 2] = ["x-service-signature", "webhook-signature"];
 /// The number of headers of one attempt, and the bytes that they usually take in the log.
-const ATTEMPT_HEADERS: usize = 8;
+const ATTEMPT_HEADERS: usize = 9;
 const ATTEMPT_HEADERS_LEN: usize = 640;
 
 /// The facts about one attempt that its headers contain.
@@ -28,6 +29,8 @@ pub struct AttemptHeaders<'a> {
     /// The bytes that are signed and sent.
     pub body: &'a [u8],
     pub at: DateTime<Utc>,
+    /// The span of the attempt, if it is recorded.
+    pub trace: Option<TraceContext>,
 }
 
 #[derive(Clone, Debug)]
@@ -59,6 +62,10 @@ impl Headers {
         self.insert("webhook-timestamp", attempt.at.timestamp().to_string());
         self.insert(standard_signature, secrets.standard_signature(&event, attempt.at, attempt.body));
         self.insert("webhook-id", event);
+        // One that the subscriber has among its additional headers is there for a reason of its own.
+        if let Some(trace) = attempt.trace.filter(|_| !self.map.contains_key(TRACEPARENT)) {
+            self.insert("traceparent", trace.to_string());
+        }
         self
     }
 

@@ -59,6 +59,7 @@ pub mod record;
 pub mod refill;
 pub mod repeat;
 pub mod retention;
+pub mod traced;
 pub mod vacuum;
 pub mod whereabouts;
 pub mod workers;

@@ -12,6 +12,7 @@ mod connector;
 pub mod fault;
 pub mod outcome;
 mod second_tries;
+mod traced;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,11 +27,13 @@ use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::pki_types::CertificateDer;
+use tracing::field::display;
 
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::CannotOpen;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
+use crate::kernel::traces::{Moment, Span, TraceContext, Traces};
 use crate::webhooks::endpoint::{AttemptHeaders, Endpoint, Headers};
 use crate::webhooks::sending::certificates::{Certificates, end_of_expired};
 use crate::webhooks::sending::connector::{Connector, on_behalf_of};
@@ -58,6 +61,7 @@ pub struct Sender {
     certificates: Certificates,
     second_tries: SecondTries,
     clock: Clock,
+    traces: Traces,
 }
 
 /// A claimed delivery, with everything that is needed to send it.
@@ -83,6 +87,8 @@ pub struct Claimed {
     pub(crate) is_replay: bool,
     /// The body; one allocation is shared by all deliveries of the event.
     pub(crate) body: Bytes,
+    /// The span that the event follows from, if it is recorded.
+    pub(crate) trace: Option<TraceContext>,
     pub(crate) endpoint: Arc<Endpoint>,
 }
 
@@ -109,25 +115,39 @@ pub struct Attempt {
 
 impl Sender {
     /// A sender that trusts the system's authorities and the further `roots`.
-    pub fn new(targets: Targets, clock: Clock, roots: Vec<CertificateDer<'static>>) -> Result<Self, rustls::Error> {
+    pub fn new(targets: Targets, clock: Clock, roots: Vec<CertificateDer<'static>>, traces: Traces) -> Result<Self, rustls::Error> {
         let connector = Connector::new(targets.clone(), roots)?;
         let mut builder = legacy::Client::builder(TokioExecutor::new());
         builder.timer(TokioTimer::new()).pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE_TIMEOUT);
         let client = builder.build(connector.clone());
         let client_without_pool = builder.pool_max_idle_per_host(0).build(connector);
-        Ok(Self { client, client_without_pool, targets, certificates: Certificates::new(), second_tries: SecondTries::new(), clock })
+        Ok(Self {
+            client,
+            client_without_pool,
+            targets,
+            certificates: Certificates::new(),
+            second_tries: SecondTries::new(),
+            clock,
+            traces,
+        })
     }
 
     /// Sends a claimed delivery and waits for the response, at most as long as the timeout of the subscription.
     pub async fn send(&self, claimed: Claimed) -> Attempt {
-        let (started, started_at) = (Instant::now(), self.clock.now());
-        let (request_headers, outcome) = match headers(&claimed, started_at) {
+        let started_at = self.clock.now();
+        let started = Moment::now(started_at);
+        let span = traced::begin(&self.traces, &claimed, started);
+        let (request_headers, outcome) = match headers(&claimed, span.as_ref(), started_at) {
             Ok(headers) => (headers.logged, self.post(&claimed, headers.map).await),
             Err(error) => {
-                tracing::error!(subscription = %claimed.subscription, error = chain(&error), "a delivery could not be signed");
+                let trace_id = claimed.trace.map(|trace| display(trace.trace_id()));
+                tracing::error!(subscription = %claimed.subscription, trace_id, error = chain(&error), "a delivery could not be signed");
                 ("{}".to_owned(), Fault::Unsigned.into())
             }
         };
+        if let Some(span) = span {
+            traced::end(span, &outcome);
+        }
         Attempt {
             delivery: claimed.delivery,
             company: claimed.company,
@@ -220,7 +240,7 @@ fn request(claimed: &Claimed, headers: HeaderMap) -> Result<Request<Full<Bytes>>
     Ok(request)
 }
 
-fn headers(claimed: &Claimed, at: DateTime<Utc>) -> Result<Headers, CannotOpen> {
+fn headers(claimed: &Claimed, span: Option<&Span>, at: DateTime<Utc>) -> Result<Headers, CannotOpen> {
     let endpoint = &claimed.endpoint;
     let attempt = AttemptHeaders {
         delivery: claimed.delivery,
@@ -230,6 +250,7 @@ fn headers(claimed: &Claimed, at: DateTime<Utc>) -> Result<Headers, CannotOpen> 
         sequence: claimed.sequence,
         body: &claimed.body,
         at,
+        trace: span.map(Span::context),
     };
     Ok(endpoint.headers.clone().with_attempt(&attempt, endpoint.secrets(at)?, endpoint.signature_format))
 }

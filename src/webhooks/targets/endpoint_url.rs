@@ -61,7 +61,7 @@ impl EndpointUrl {
         self.0.parse()
     }
 
-    pub(super) fn host(&self) -> Host<String> {
+    pub(crate) fn host(&self) -> Host<String> {
         self.url().host().expect("an https URL has a host").to_owned()
     }
 }

@@ -14,6 +14,8 @@ const OWNERS: &[(&str, &str)] = &[
     ("companies", "companies"),
     ("api_keys", "companies"),
     ("gateways", "gateways/accounts"),
+    ("card_gateways", "gateways/accounts"),
+    ("reconciliations", "gateways/reconciliation"),
     ("operators", "operators"),
     ("operator_sessions", "operators"),
     ("operator_links", "operators"),

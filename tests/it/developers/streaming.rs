@@ -186,8 +186,15 @@ async fn an_event_that_is_committed_late_is_not_left_out() {
     let mut stream = world.stream(&format!("?after={start}"), None).await;
     let publish_in = async |conn: &mut Connection, name: &str| {
         let data = world.state.developers.catalogue.find(name).unwrap().sample.clone();
-        let event =
-            events::NewEvent { company: world.company, name: name.parse().unwrap(), subject: None, owner: None, request: None, data };
+        let event = events::NewEvent {
+            company: world.company,
+            name: name.parse().unwrap(),
+            subject: None,
+            owner: None,
+            request: None,
+            trace: None,
+            data,
+        };
         events::publish(conn, event, world.clock.now()).await.unwrap();
     };
     let mut late = world.pool.begin().await.unwrap();

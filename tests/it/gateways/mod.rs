@@ -7,6 +7,7 @@ mod driver_guide;
 mod large_callbacks;
 mod ledger;
 mod order_of_arrival;
+mod reconciling;
 mod refusals;
 mod repetitions;
 mod resolving;

@@ -1,4 +1,4 @@
-//! The log of a running service: even at level debug, it contains no credentials and no personal data.
+//! The log of a running service: a line for each request, and even at level debug no credentials and no personal data.
 
 use std::collections::HashSet;
 
@@ -6,6 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::World;
+use crate::support::collector::{Collector, named};
 use crate::support::customers::{EMAIL, PASSWORD, PHONE, token};
 use crate::support::program::Service;
 use crate::support::sms::twilio;
@@ -84,4 +85,57 @@ async fn the_log_contains_no_credentials_and_no_personal_data() {
     for code in codes {
         assert!(!words.contains(code.as_str()), "{code} is in the log");
     }
+}
+
+/// The lines of the access log.
+fn access_lines(service: &Service) -> Vec<Value> {
+    let log = service.log();
+    let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.filter(|line| line["message"] == "request completed").collect()
+}
+
+#[tokio::test]
+async fn every_request_has_a_line_with_its_route_its_status_its_duration_and_the_id_of_its_key() {
+    let world = World::new().await;
+    let collector = Collector::start().await;
+    let settings = [("database.url", world.database.as_str()), ("log.format", "json"), ("traces.endpoint", &collector.url())];
+    let mut service = Service::start(&settings).await;
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let ask = async |path: &str, key: &str| {
+        let answer = http.get(format!("http://{}{path}", service.address)).bearer_auth(key).send().await.unwrap();
+        answer.headers()["x-request-id"].to_str().unwrap().to_owned()
+    };
+    let order = "order_01h455vb4pex5vsknk084sn02q";
+    let id = ask("/fleet/int/v1/orders?query=ada@example.com", &world.api_key).await;
+    ask(&format!("/fleet/int/v1/orders/{order}"), &world.api_key).await;
+    ask("/storefront/v1/customers/me", &world.store_key).await;
+    ask("/ada@example.com", "").await;
+    ask("/healthz", "").await;
+    until("the lines are written", async || access_lines(&service).len() >= 4).await;
+
+    let lines = access_lines(&service);
+    let [asked, missing, stranger, unknown] = &lines[..] else { panic!("four lines: {lines:#?}") };
+    assert_eq!((&asked["level"], &asked["status"]), (&json!("INFO"), &json!(200)));
+    assert!(asked["duration_ms"].as_f64().unwrap() > 0.0 && asked["key"].as_str().unwrap().starts_with("key_"), "{asked}");
+    assert_eq!((&asked["span"]["method"], &asked["span"]["route"]), (&json!("GET"), &json!("/fleet/int/v1/orders")));
+    assert_eq!((&asked["span"]["id"], &asked["span"]["trace_id"]), (&json!(id), &json!(id)), "it began the trace");
+    assert_eq!((&missing["status"], &missing["span"]["route"]), (&json!(404), &json!("/fleet/int/v1/orders/{uuid}")));
+    assert_eq!((&stranger["status"], &stranger["span"]["route"]), (&json!(401), &json!("/storefront/v1/customers/me")));
+    assert_ne!(stranger["key"], asked["key"]);
+    assert_eq!((unknown["status"].clone(), unknown.get("key"), unknown["span"].get("route")), (json!(404), None, None));
+    assert!(!service.log().contains("ada@example.com") && !service.log().contains(order));
+
+    assert!(service.terminate().await);
+    let spans = collector.spans().await;
+    assert_eq!(named(&spans, "GET /storefront/v1/customers/me").len(), 1, "what was recorded last is sent at the end");
+}
+
+#[tokio::test]
+async fn the_access_log_can_be_turned_off() {
+    let world = World::new().await;
+    let settings = [("database.url", world.database.as_str()), ("log.format", "json"), ("log.access", "false")];
+    let mut service = Service::start(&settings).await;
+    reqwest::get(format!("http://{}/problems", service.address)).await.unwrap();
+    assert!(service.terminate().await);
+    assert_eq!(access_lines(&service), Vec::<Value>::new());
 }

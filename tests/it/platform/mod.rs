@@ -16,4 +16,5 @@ mod setup_commands;
 mod statements;
 mod stopping;
 mod storage;
+mod traces;
 mod transport;

@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use chrono::{DateTime, Utc};
 use portico::callers::Caller;
 use portico::gateways::{Gateway, GatewayBody, SecretKey, drivers};
 use portico::kernel::ids::{CompanyId, GatewayId};
@@ -26,12 +27,17 @@ pub struct CardProvider {
     desk: Arc<Mutex<Desk>>,
 }
 
+#[derive(Default)]
 struct Desk {
     /// The time from a request to its response.
     work: Duration,
     /// Responses that replace the regular ones, used in order.
     instead: VecDeque<ResponseTemplate>,
     customers: HashMap<String, Form>,
+    /// Events that no endpoint has taken, newest first.
+    undelivered: Vec<Value>,
+    /// Responses to requests for events behind the first page, used in order.
+    instead_of_pages: VecDeque<ResponseTemplate>,
     /// By idempotency key: the request, its response, and from when on the response is available.
     answered: HashMap<String, (Form, Value, Instant)>,
 }
@@ -40,7 +46,7 @@ type Form = Vec<(String, String)>;
 
 impl CardProvider {
     pub async fn start() -> Self {
-        let desk = Desk { work: WORK, instead: VecDeque::new(), customers: HashMap::new(), answered: HashMap::new() };
+        let desk = Desk { work: WORK, ..Desk::default() };
         let (server, desk) = (MockServer::start().await, Arc::new(Mutex::new(desk)));
         Mock::given(any()).respond_with(Clerk(desk.clone())).mount(&server).await;
         Self { server, desk }
@@ -67,6 +73,22 @@ impl CardProvider {
     /// From now on, takes this long to respond. Customers are still created at once.
     pub fn take(&self, work: Duration) {
         self.desk.lock().unwrap().work = work;
+    }
+
+    /// From now on, has an event that no endpoint has taken.
+    pub fn has(&self, mut event: Value, created_at: DateTime<Utc>) {
+        event["created"] = json!(created_at.timestamp());
+        self.desk.lock().unwrap().undelivered.insert(0, event);
+    }
+
+    /// Forgets an event, as it does after a month.
+    pub fn forget(&self, id: &str) {
+        self.desk.lock().unwrap().undelivered.retain(|event| event["id"] != id);
+    }
+
+    /// Responds with `answers` to the next requests for events behind the first page.
+    pub fn answer_events_after_the_first(&self, answers: impl IntoIterator<Item = ResponseTemplate>) {
+        self.desk.lock().unwrap().instead_of_pages.extend(answers);
     }
 
     /// Deletes all customers.
@@ -121,6 +143,9 @@ impl Respond for Clerk {
         if header(request, "authorization") != format!("Bearer {SECRET_KEY}") {
             return refusal(401, "invalid_request_error", json!({}));
         }
+        if request.method.as_str() == "GET" && request.url.path() == "/v1/events" {
+            return desk.list(&request.url.query_pairs().into_owned().collect());
+        }
         let form: Form = form_urlencoded::parse(&request.body).into_owned().collect();
         let key = header(request, "idempotency-key").to_owned();
         if let Some((known_form, answer, from)) = desk.answered.get(&key) {
@@ -144,6 +169,27 @@ impl Respond for Clerk {
 }
 
 impl Desk {
+    /// A page of the events that no endpoint has taken.
+    fn list(&mut self, query: &HashMap<String, String>) -> ResponseTemplate {
+        assert_eq!(query["delivery_success"], "false");
+        let (since, limit): (i64, usize) = (query["created[gte]"].parse().unwrap(), query["limit"].parse().unwrap());
+        assert!((1..=100).contains(&limit));
+        let mut begin = 0;
+        if let Some(behind) = query.get("starting_after") {
+            if let Some(answer) = self.instead_of_pages.pop_front() {
+                return answer;
+            }
+            match self.undelivered.iter().position(|event| event["id"] == behind.as_str()) {
+                Some(position) => begin = position + 1,
+                None => return refusal(400, "invalid_request_error", json!({ "code": "resource_missing", "param": "starting_after" })),
+            }
+        }
+        let found: Vec<_> = self.undelivered[begin..].iter().filter(|event| event["created"].as_i64().unwrap() >= since).collect();
+        let page = &found[..found.len().min(limit)];
+        let list = json!({ "object": "list", "url": "/v1/events", "has_more": page.len() < found.len(), "data": page });
+        ResponseTemplate::new(200).set_body_json(list)
+    }
+
     fn make(&mut self, path: &str, version: &str, form: &Form) -> Result<Value, (u16, Value)> {
         let of_customer = || {
             let named = form.iter().find(|(name, _)| name == "customer").map(|(_, id)| id.clone());

@@ -4,6 +4,7 @@ mod answer;
 pub mod browser;
 pub mod card_provider;
 pub mod chance;
+pub mod collector;
 pub mod console;
 pub mod customers;
 pub mod database;

@@ -10,6 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, Command};
 
@@ -76,6 +77,15 @@ pub async fn fed(arguments: &[&str], settings: &[(&str, &str)], secret: &str) ->
     if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
 }
 
+/// The address in the line of either format that names it.
+fn listening(line: &str) -> Option<SocketAddr> {
+    let text = line.split_once("listening address=").map(|(_, address)| address.trim().to_owned());
+    let json = || {
+        serde_json::from_str::<Value>(line).ok().filter(|line| line["message"] == "listening")?["address"].as_str().map(ToOwned::to_owned)
+    };
+    Some(text.or_else(json)?.parse().unwrap())
+}
+
 /// A service in its own process, which ends with the story.
 pub struct Service {
     pub address: SocketAddr,
@@ -121,8 +131,8 @@ impl Service {
         let listening = async {
             while let Some(line) = lines.next_line().await.unwrap() {
                 append(&log, &line);
-                if let Some((_, address)) = line.split_once("listening address=") {
-                    return address.trim().parse().unwrap();
+                if let Some(address) = listening(&line) {
+                    return address;
                 }
             }
             panic!("the service did not start: {}", log.lock().unwrap());

@@ -145,6 +145,7 @@ async fn a_rolled_back_change_publishes_nothing() {
         subject: None,
         owner: None,
         request: None,
+        trace: None,
         data: Map::new(),
     };
     let mut transaction = world.pool.begin().await.unwrap();

@@ -24,6 +24,7 @@ use crate::webhooks::delivery_state::{LEASE, Lane, MAX_CLOCK_SKEW, MAX_INTERRUPT
 use crate::webhooks::endpoint::Endpoints;
 use crate::webhooks::engine::claim::queries::Limits;
 use crate::webhooks::engine::claim::reclaim::Lost;
+use crate::webhooks::engine::traced::TracedEvents;
 use crate::webhooks::permits::Shares;
 use crate::webhooks::tracks::Track;
 use crate::webhooks::{Claimed, Webhooks};
@@ -84,7 +85,7 @@ pub struct ClaimedRow {
 }
 
 impl ClaimedRow {
-    fn complete(self, endpoints: &Endpoints, bodies: &HashMap<EventId, Bytes>) -> Option<Claimed> {
+    fn complete(self, endpoints: &Endpoints, bodies: &HashMap<EventId, Bytes>, traced: &TracedEvents) -> Option<Claimed> {
         let (event, subscription) = (self.event, self.subscription);
         let (Some(body), Some(endpoint)) = (bodies.get(&event), endpoints.get(&subscription)) else {
             tracing::error!(%event, %subscription, "the event or the webhook of a delivery is missing");
@@ -102,6 +103,7 @@ impl ClaimedRow {
             in_order: self.in_order,
             is_replay: self.is_replay,
             body: body.clone(),
+            trace: traced.get(&event).map(|traced| traced.context),
             endpoint: Arc::clone(endpoint),
         })
     }
@@ -152,7 +154,8 @@ impl Webhooks {
         };
         let mut conn = self.delivery_pools.of(track).acquire().await?;
         let (summary, taken) = queries::claim_due(&mut conn, lane, limits, shares, visit, self.worker, self.clock.now()).await?;
-        let claimed = self.complete(&mut conn, taken).await?;
+        let traced = self.traces_of(&mut conn, taken.iter().map(|taken| taken.event)).await;
+        let claimed = self.complete(&mut conn, taken, &traced).await?;
         Ok((summary, claimed))
     }
 
@@ -162,7 +165,12 @@ impl Webhooks {
     }
 
     /// Adds the endpoints and the bodies that sending needs to claimed rows.
-    pub(crate) async fn complete(&self, conn: &mut Connection, mut taken: Vec<ClaimedRow>) -> Result<Vec<Claimed>, sqlx::Error> {
+    pub(crate) async fn complete(
+        &self,
+        conn: &mut Connection,
+        mut taken: Vec<ClaimedRow>,
+        traced: &TracedEvents,
+    ) -> Result<Vec<Claimed>, sqlx::Error> {
         let endpoints =
             self.endpoint_cache.get_or_load(conn, &self.key, taken.iter().map(|taken| (taken.subscription, taken.version))).await?;
         let mut bodies: HashMap<_, _> = taken.iter_mut().filter_map(|taken| Some((taken.event, Bytes::from(taken.body.take()?)))).collect();
@@ -171,7 +179,7 @@ impl Webhooks {
             let found = queries::find_bodies(conn, &Vec::from_iter(older)).await?;
             bodies.extend(found.into_iter().filter_map(|(event, body)| Some((event, Bytes::from(body?)))));
         }
-        Ok(taken.into_iter().filter_map(|taken| taken.complete(&endpoints, &bodies)).collect())
+        Ok(taken.into_iter().filter_map(|taken| taken.complete(&endpoints, &bodies, traced)).collect())
     }
 
     /// Reclaims deliveries whose worker is dead, and those whose lease has expired or begins impossibly far in the future, and logs their

@@ -7,7 +7,8 @@
 
 mod queries;
 
-use crate::kernel::ids::{CompanyId, SubscriptionId};
+use crate::kernel::ids::{CompanyId, EventId, SubscriptionId};
+use crate::kernel::traces::Moment;
 use crate::webhooks::engine::fan_out::queries::Limits;
 use crate::webhooks::permits::Shares;
 use crate::webhooks::tracks::Track;
@@ -35,6 +36,8 @@ pub enum Whose<'a> {
 pub struct FannedOut {
     /// Events that left the outbox.
     pub events: i64,
+    /// Which ones, if that was asked for.
+    pub drained: Vec<EventId>,
     /// Whether deliveries of these events, or of another of which a slice was fanned out, wait to be claimed.
     pub queued: bool,
     /// The endpoints of companies with little to do for which some of these deliveries wait.
@@ -87,8 +90,13 @@ impl Webhooks {
             flights: i32::try_from(limit).unwrap_or(i32::MAX),
         };
         let mut conn = self.delivery_pools.of(track).acquire().await?;
-        let (fanned_out, taken) = queries::fan_out(&mut conn, whose, limits, shares, self.worker, self.clock.now()).await?;
-        let claimed = self.complete(&mut conn, taken).await?;
+        let now = self.clock.now();
+        let (began, tells) = (Moment::now(now), self.delivering.traces.is_on());
+        let (fanned_out, taken) = queries::fan_out(&mut conn, whose, limits, shares, tells, self.worker, now).await?;
+        let concerned = fanned_out.drained.iter().copied().chain(taken.iter().map(|taken| taken.event));
+        let traced = self.traces_of(&mut conn, concerned).await;
+        self.trace_fan_out(&fanned_out.drained, &traced, began);
+        let claimed = self.complete(&mut conn, taken, &traced).await?;
         Ok((fanned_out, claimed))
     }
 }

@@ -41,7 +41,8 @@ pub struct Limits {
 /// has capacity, no delivery waits for it, its circuit is closed, it is not paused, and its subscription has neither ordering nor a rate limit. All
 /// others wait to be claimed. An event with an owner is for the webhooks of that owner and those without any, one without an owner for the
 /// latter alone. Ordered deliveries wait behind their predecessor, if there is one; their endpoints are locked before any delivery is
-/// queued. The first delivery of each event that is taken into flight carries the event's bytes.
+/// queued. The first delivery of each event that is taken into flight carries the event's bytes. With `tells`, the events that left the
+/// outbox are named.
 ///
 /// Nothing in it is joined row by row with what grows with the batch: the plan is made once, for a few rows.
 pub async fn fan_out(
@@ -49,6 +50,7 @@ pub async fn fan_out(
     whose: Whose<'_>,
     limits: Limits,
     shares: &Shares,
+    tells: bool,
     worker: WorkerId,
     now: DateTime<Utc>,
 ) -> Result<(FannedOut, Vec<ClaimedRow>), sqlx::Error> {
@@ -128,7 +130,7 @@ pub async fn fan_out(
                  select event.position from event left join last using (company_id)
                  where event.position < coalesce(last.position, event.position + 1)
              ))
-             returning position, company_id
+             returning position, company_id, event_id
          ), counted_by_hour as (
              insert into event_hours as hours (company_id, hour, events)
              select company_id, date_trunc('hour', $2::timestamptz, 'UTC'), count(*) from drained group by company_id order by company_id
@@ -193,6 +195,7 @@ pub async fn fan_out(
                 summary.last as "last?: CompanyId",
                 case when row_number() over () = 1 then summary.unfinished end as "unfinished?: Vec<CompanyId>",
                 case when row_number() over () = 1 then summary.waiting end as "waiting?: Vec<SubscriptionId>",
+                case when row_number() over () = 1 then summary.drained end as "drained?: Vec<EventId>",
                 flying.id as "delivery?: DeliveryId", flying.company_id as "company?: CompanyId",
                 flying.subscription_id as "subscription?: SubscriptionId", flying.event_id as "event?: EventId", flying.name as "event_name?",
                 flying.sequence as "sequence?", flying.version as "version?",
@@ -206,7 +209,8 @@ pub async fn fan_out(
                     array(select company_id from last union select company_id from event where cut) as unfinished,
                     array(
                         select distinct subscription_id from settled where $15 and not (flies or is_full or cut) and chain is null
-                    ) as waiting
+                    ) as waiting,
+                    array(select event_id from drained where $19) as drained
          ) as summary
          left join settled as flying on flies"#,
         after.map_or(Uuid::nil(), CompanyId::uuid),
@@ -227,14 +231,16 @@ pub async fn fan_out(
         COMPANY_LOCK,
         worker.uuid(),
         oldest_recent(now),
+        tells,
     )
     .fetch_all(conn)
     .await?;
     let unfinished = rows.iter_mut().find_map(|row| row.unfinished.take()).unwrap_or_default();
     let waiting = rows.iter_mut().find_map(|row| row.waiting.take()).unwrap_or_default();
+    let drained = rows.iter_mut().find_map(|row| row.drained.take()).unwrap_or_default();
     let first = &rows[0];
     let (events, queued, more, last, passed_over) = (first.events, first.queued, first.more, first.last, first.passed_over);
-    let fanned_out = FannedOut { events, queued, waiting, more, last, unfinished, passed_over };
+    let fanned_out = FannedOut { events, drained, queued, waiting, more, last, unfinished, passed_over };
     let taken = rows.into_iter().filter_map(|row| {
         Some(ClaimedRow {
             delivery: row.delivery?,

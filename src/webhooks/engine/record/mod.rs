@@ -44,7 +44,8 @@ impl Webhooks {
         let mut conn = self.delivery_pools.of(track).acquire().await?;
         let (recorded, taken) = queries::record_attempts(&mut conn, &columns, &refill(), limits, self.worker, now).await?;
         let claimed_until = taken.iter().map(|(due_at, taken)| (taken.subscription, *due_at)).collect();
-        let claimed = self.complete(&mut conn, taken.into_iter().map(|(_, taken)| taken).collect()).await?;
+        let traced = self.traces_of(&mut conn, taken.iter().map(|(_, taken)| taken.event)).await;
+        let claimed = self.complete(&mut conn, taken.into_iter().map(|(_, taken)| taken).collect(), &traced).await?;
         if recorded < attempts.len() as u64 {
             tracing::warn!(lost = attempts.len() as u64 - recorded, "leases expired before their attempts ended");
         }

@@ -12,7 +12,7 @@ use axum::http::Request;
 use portico::app::AppState;
 use portico::events::EventType;
 use portico::kernel::client_address::TrustedProxies;
-use portico::kernel::middleware;
+use portico::kernel::middleware::{self, Surroundings};
 use portico::resources::Extension;
 use portico::{callers, events, fields, fleet, resources, text_enum};
 use serde_json::{Value, json};
@@ -81,14 +81,14 @@ async fn the_page_adds_a_resource_from_the_table_to_the_routes() {
     let extension = Extension::<AppState>::new("fleet").editable::<depots::Depot>();
     let event_types = extension.event_types().to_vec();
     let router = Router::new().nest(&extension.path(), extension.into_router()).with_state(world.state.clone());
-    let router = middleware::layer(
-        router,
-        middleware::Context {
-            trusted_proxies: TrustedProxies::default(),
-            clock: world.clock.clone(),
-            stopping: world.state.lifecycle.stopping().clone(),
-        },
-    );
+    let surroundings = Surroundings {
+        trusted_proxies: TrustedProxies::default(),
+        clock: world.clock.clone(),
+        traces: world.state.traces.clone(),
+        access_log: true,
+        stopping: world.state.lifecycle.stopping().clone(),
+    };
+    let router = middleware::layer(router, surroundings);
     let north = world.create("fleets", json!({ "name": "North" })).await;
     sqlx::raw_sql("delete from outbox; delete from events").execute(&world.pool).await.unwrap();
     let depots = Depots { world, router };

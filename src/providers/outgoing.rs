@@ -1,0 +1,22 @@
+//! A request to a provider as part of the trace of the request that needs it.
+
+use reqwest::{RequestBuilder, Response};
+
+use crate::kernel::traces::{self, SpanKind, TRACEPARENT};
+
+/// Sends a request. If what needs it is recorded, so is this, and the provider is told the span. The span has neither the path nor the body,
+/// which may be personal.
+pub(super) async fn send(request: RequestBuilder, name: &'static str) -> reqwest::Result<Response> {
+    let Some(mut span) = traces::part_now(SpanKind::Client, name) else { return request.send().await };
+    let answer = request.header(TRACEPARENT, span.context().header_value()).send().await;
+    match &answer {
+        Ok(answer) => {
+            if let Some(host) = answer.url().host_str() {
+                span.set("server.address", host.to_owned());
+            }
+            span.set("http.response.status_code", i64::from(answer.status().as_u16()));
+        }
+        Err(error) => span.fail(if error.is_timeout() { "timed out" } else { "no response" }),
+    }
+    answer
+}
