@@ -1,7 +1,10 @@
 //! The assembled service: its state from the settings, its router from the modules.
 
+mod admin_listener;
 mod extensions;
+mod figures;
 mod health;
+mod metrics;
 mod openapi;
 mod problems;
 mod process;
@@ -26,7 +29,9 @@ use crate::kernel::web_origin::WebOrigin;
 use crate::resources::KindDoc;
 use crate::{realtime, storefront};
 
+pub use admin_listener::AdminListener;
 pub use extensions::{catalogue, declarations};
+pub use metrics::{Metrics, Swept};
 pub use process::{Dependencies, Process, SetupError};
 pub use state::AppState;
 
@@ -46,7 +51,7 @@ pub fn router(state: AppState, config: &Config) -> Router {
     }
     let (operators, portal) = (state.operators.clone(), state.portal.clone());
     let (clock, lifecycle) = (state.clock.clone(), state.lifecycle.clone());
-    let time = clock.clone();
+    let (time, requests) = (clock.clone(), state.requests.clone());
     let api = router.with_state::<()>(state);
     let production = config.environment() == Environment::Production;
     let api_in_process = Api::new(api.clone());
@@ -56,7 +61,7 @@ pub fn router(state: AppState, config: &Config) -> Router {
         Some(cors) => router.layer(cors),
         None => router,
     };
-    middleware::layer(router, TrustedProxies::new(&config.http.trusted_proxies, config.http.forwarded_header), time)
+    middleware::layer(router, TrustedProxies::new(&config.http.trusted_proxies, config.http.forwarded_header), time, requests)
 }
 
 /// What the documentation of a service with this state says.

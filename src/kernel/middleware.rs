@@ -17,6 +17,7 @@ use crate::kernel::client_address::{self, TrustedProxies};
 use crate::kernel::clock::Clock;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
+use crate::kernel::request_metrics::RequestMetrics;
 
 /// The maximum body size of ordinary routes: 256 KiB. Decisions, section 1.
 pub const BODY_LIMIT: usize = 256 * 1024;
@@ -25,21 +26,30 @@ const TIME_LIMIT: Duration = Duration::from_secs(30);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Wraps a whole router. No response bypasses this layer.
-pub fn layer(router: Router, trusted_proxies: TrustedProxies, clock: Clock) -> Router {
-    layer_with_time_limit(TIME_LIMIT, router, trusted_proxies, clock)
+pub fn layer(router: Router, trusted_proxies: TrustedProxies, clock: Clock, metrics: RequestMetrics) -> Router {
+    layer_with_time_limit(TIME_LIMIT, router, trusted_proxies, clock, metrics)
 }
 
-fn layer_with_time_limit(time_limit: Duration, router: Router, trusted_proxies: TrustedProxies, clock: Clock) -> Router {
+fn layer_with_time_limit(
+    time_limit: Duration,
+    router: Router,
+    trusted_proxies: TrustedProxies,
+    clock: Clock,
+    metrics: RequestMetrics,
+) -> Router {
     // The first is outermost. Applied together, because the router boxes every route once per layer and clones the boxes per request.
     router.layer((
-        middleware::from_fn_with_state((trusted_proxies, clock), request_context),
+        middleware::from_fn_with_state((trusted_proxies, clock, metrics), request_context),
         CatchPanicLayer::custom(answer_panic),
         TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, time_limit),
         DefaultBodyLimit::max(BODY_LIMIT),
     ))
 }
 
-async fn request_context(State((trusted_proxies, clock)): State<(TrustedProxies, Clock)>, mut request: Request, next: Next) -> Response {
+type Context = (TrustedProxies, Clock, RequestMetrics);
+
+async fn request_context(State((trusted_proxies, clock, metrics)): State<Context>, mut request: Request, next: Next) -> Response {
+    let measured = metrics.begin(&request);
     let (id, client) = (RequestId::new(clock.now()), client_address::of(&request, &trusted_proxies));
     request.extensions_mut().insert(client);
     request.extensions_mut().insert(id);
@@ -49,7 +59,9 @@ async fn request_context(State((trusted_proxies, clock)): State<(TrustedProxies,
         tracing::debug!(status = response.status().as_u16(), "request completed");
         response
     };
-    finish_response(answer.instrument(span).await, id)
+    let response = finish_response(answer.instrument(span).await, id);
+    measured.answered(response.status());
+    response
 }
 
 /// Marks a failed response that tells the reason itself, to a person: a page.
@@ -120,7 +132,8 @@ mod tests {
 
     async fn answer(router: Router) -> (Response<()>, Value) {
         let request = Request::get("/").body(Body::empty()).unwrap();
-        let layered = layer_with_time_limit(Duration::from_millis(50), router, TrustedProxies::default(), Clock::System);
+        let layered =
+            layer_with_time_limit(Duration::from_millis(50), router, TrustedProxies::default(), Clock::System, RequestMetrics::default());
         let (parts, body) = layered.oneshot(request).await.unwrap().into_parts();
         let body = serde_json::from_slice(&to_bytes(body, BODY_LIMIT).await.unwrap()).unwrap();
         (Response::from_parts(parts, ()), body)
@@ -153,6 +166,7 @@ mod tests {
             Router::new().route("/", post(listens)),
             TrustedProxies::default(),
             Clock::System,
+            RequestMetrics::default(),
         );
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

@@ -8,6 +8,7 @@ mod grants;
 mod instances;
 mod listen_command;
 mod logging;
+mod metrics;
 mod migrating;
 pub mod openapi;
 mod problems;
