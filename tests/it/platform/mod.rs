@@ -11,6 +11,7 @@ mod logging;
 mod metrics;
 mod migrating;
 pub mod openapi;
+mod ops;
 mod problems;
 mod readiness;
 mod setup_commands;
