@@ -21,6 +21,7 @@ COPY config config
 COPY README.md README.md
 COPY docs docs
 COPY migrations migrations
+COPY ops ops
 COPY src src
 # The copied files keep the modification times of the checkout, so cargo would consider the empty crate's build up to date.
 RUN touch src/lib.rs src/main.rs \

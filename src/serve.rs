@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use tokio::time::timeout;
 
-use crate::app::{self, AppState, Dependencies, Process, SetupError};
+use crate::app::{self, AdminListener, AppState, Dependencies, Metrics, Process, SetupError};
 use crate::bootstrap::{BootstrapError, Database, application_key};
 use crate::config::{Config, Environment};
 use crate::declared::Unsuitable;
@@ -52,7 +52,7 @@ pub enum ServeError {
     /// The address is in use or does not belong to this machine.
     #[error("cannot listen on {address}")]
     Bind {
-        /// `http.listen`
+        /// `http.listen` or `http.admin_listen`
         address: SocketAddr,
         /// The cause.
         source: io::Error,
@@ -77,8 +77,9 @@ pub enum ServeError {
 /// Serves until shutdown is requested.
 pub async fn run(mut config: Config, arguments: Arguments) -> Result<(), ServeError> {
     let development = config.environment() == Environment::Development;
-    if development && !config.http.listen.ip().is_loopback() {
-        return Err(ServeError::NotLoopback(config.http.listen));
+    let outside = |address: &SocketAddr| !address.ip().is_loopback();
+    if development && let Some(address) = [Some(config.http.listen), config.http.metrics_address()].into_iter().flatten().find(outside) {
+        return Err(ServeError::NotLoopback(address));
     }
     if development {
         trust_loopback(&mut config)?;
@@ -103,6 +104,7 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
     let listen = config.http.listen;
     let listener = TcpListener::bind(listen).map_err(|source| ServeError::Bind { address: listen, source })?;
     let address = listener.local_addr().map_err(ServeError::Server)?;
+    let admin = AdminListener::bind(&config.http).map_err(|(address, source)| ServeError::Bind { address, source })?;
 
     let dependencies = Dependencies {
         clock: database.pool.clock(),
@@ -127,6 +129,9 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
     if development {
         let demo = Demo::open(&database.pool, config, &database.pool.clock(), Some(address)).await?;
         say(&demo.banner(demo.link(&database.pool, &database.pool.clock()).await?.as_ref()));
+    }
+    if let Some(admin) = admin {
+        admin.serve(Metrics::new(&state), &lifecycle);
     }
     tracing::info!(%address, "listening");
 

@@ -1,7 +1,10 @@
 //! The assembled service: its state from the settings, its router from the modules.
 
+mod admin_listener;
 mod extensions;
+mod figures;
 mod health;
+mod metrics;
 mod openapi;
 mod problems;
 mod process;
@@ -26,7 +29,9 @@ use crate::kernel::web_origin::WebOrigin;
 use crate::resources::KindDoc;
 use crate::{realtime, storefront};
 
+pub use admin_listener::AdminListener;
 pub use extensions::{catalogue, declarations};
+pub use metrics::{Metrics, Swept};
 pub use process::{Dependencies, Process, SetupError};
 pub use state::AppState;
 
@@ -50,6 +55,7 @@ pub fn router(state: AppState, config: &Config) -> Router {
         trusted_proxies: TrustedProxies::new(&config.http.trusted_proxies, config.http.forwarded_header),
         clock: clock.clone(),
         traces: state.traces.clone(),
+        metrics: state.requests.clone(),
         access_log: config.log.access,
         stopping: lifecycle.stopping().clone(),
     };

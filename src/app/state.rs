@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 
 use crate::app::health::Readiness;
+use crate::app::metrics::Swept;
 use crate::app::process::Process;
 use crate::audit_trail::AuditTrail;
 use crate::companies::{Companies, RequestLimits};
@@ -17,6 +18,7 @@ use crate::gateways::Gateways;
 use crate::kernel::clock::Clock;
 use crate::kernel::database::{self, Pool};
 use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::request_metrics::RequestMetrics;
 use crate::kernel::traces::Traces;
 use crate::operators::{self, Operators};
 use crate::portal::Portal;
@@ -84,6 +86,10 @@ app_state! {
     pub lifecycle: Lifecycle,
     /// What is recorded of requests and deliveries.
     pub traces: Traces,
+    /// What is measured of requests.
+    pub requests: RequestMetrics,
+    /// When expired rows were last removed.
+    pub swept: Swept,
 }
 
 /// All module states on one database. The router clones it several times per request, so cloning must be cheap.
@@ -111,7 +117,9 @@ impl AppState {
             .and(self.publishing.sweep().await)
             .and(self.audit_trail.sweep().await)
             .and(self.operators.sweep().await)
-            .and(self.portal.sweep().await)
+            .and(self.portal.sweep().await)?;
+        self.swept.0.set(self.clock.now().timestamp() as f64);
+        Ok(())
     }
 
     /// Builds the state of every module on the database of `pool`, and starts to notify its other instances of events.
@@ -119,7 +127,7 @@ impl AppState {
         let Process { config, clock, application_key, lifecycle, catalogue, .. } = process;
         let companies = Companies::new(pool.clone(), clock.clone(), lifecycle.clone());
         let notifier = CommitNotifier::default();
-        lifecycle.spawn(notifier.clone().run(database::background_pool(&pool, 1), lifecycle.stopping().clone()));
+        lifecycle.spawn(notifier.clone().run(database::background_pool(&pool, "notifications", 1), lifecycle.stopping().clone()));
         let developers = Developers::new(pool.clone(), clock.clone(), catalogue.clone());
         let fleet = Fleet { pool: pool.clone(), clock: clock.clone() };
         let storefront = Storefront::new(storefront::Parts {
@@ -184,6 +192,8 @@ impl AppState {
             request_limits: RequestLimits::new(&config.companies),
             mailbox: process.mailbox.clone().unwrap_or_default(),
             clock: clock.clone(),
+            requests: RequestMetrics::default(),
+            swept: Swept::default(),
         }))
     }
 }

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use ipnet::IpNet;
 
 use crate::companies::known_key::KnownKey;
+use crate::kernel::cache_metrics::CacheMetrics;
 use crate::kernel::clock::Clock;
 use crate::kernel::database::Pool;
 use crate::kernel::lifecycle::Lifecycle;
@@ -34,6 +35,11 @@ impl Companies {
     /// `lifecycle` waits for the writes that record the use of keys.
     pub fn new(pool: Pool, clock: Clock, lifecycle: Lifecycle) -> Self {
         Self { pool, clock, lifecycle, keys: TtlCache::new(MAX_CACHED_KEYS), unknown_keys: FailureLimiter::new(UNKNOWN_KEYS_PER_MINUTE) }
+    }
+
+    /// The cache by its name.
+    pub fn cache_metrics(&self) -> (&'static str, &CacheMetrics) {
+        ("api_keys", self.keys.metrics())
     }
 
     /// Evicts all cached API keys, after this instance has changed some of them.

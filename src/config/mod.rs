@@ -7,8 +7,10 @@
 //! ```text
 //! variables           the variables of the environment that are settings
 //! layer               what one source says, with the list of identity providers as sections by name
+//! admin_listen        where the metrics are
 //! ```
 
+mod admin_listen;
 mod layer;
 mod variables;
 
@@ -29,6 +31,8 @@ use crate::kernel::web_origin::WebOrigin;
 use crate::kernel::{database, http_server, logging, settings, traces};
 use crate::providers::{self, mail, sms};
 use crate::{audit_trail, companies, declared, developers, gateways, operators, portal, realtime, storefront, webhooks};
+
+pub use admin_listen::AdminListen;
 
 const DEFAULTS: &str = include_str!("../../config/default.toml");
 
@@ -109,6 +113,9 @@ impl std::str::FromStr for Environment {
 pub struct Http {
     /// Address and port to listen on.
     pub listen: SocketAddr,
+    /// Where `/metrics` is. `None`: [`AdminListen::default`].
+    #[serde(deserialize_with = "settings::optional")]
+    pub admin_listen: Option<AdminListen>,
     /// The time in which the head of a request must arrive.
     #[serde(deserialize_with = "settings::time")]
     pub header_timeout: Duration,
@@ -133,6 +140,14 @@ pub struct Http {
 }
 
 impl Http {
+    /// Where the metrics are served. `None`: nowhere.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        match self.admin_listen.unwrap_or_default() {
+            AdminListen::At(address) => Some(address),
+            AdminListen::Off => None,
+        }
+    }
+
     /// The limits of connections, as the server takes them.
     pub fn limits(&self) -> http_server::Limits {
         http_server::Limits {

@@ -24,6 +24,7 @@
 //! queries                     the statements of both
 //! new_event                   an event before it is written
 //! addressed  retention        events for one subscription alone, and how long events are kept
+//! outbox                      how much waits to be fanned out
 //! catalogue                   every event type with the schema of its data and a sample
 //! envelope                    the body that subscribers receive
 //! name                        what an event is called
@@ -35,6 +36,7 @@ mod commit_notifier;
 mod envelope;
 mod name;
 mod new_event;
+mod outbox;
 mod publish;
 mod queries;
 mod retention;
@@ -45,6 +47,7 @@ pub use commit_notifier::CommitNotifier;
 pub use envelope::{API_VERSION, Envelope};
 pub use name::{EventName, InvalidEventName};
 pub use new_event::{NewEvent, Origin};
+pub use outbox::Outbox;
 pub use publish::{publish, publish_all, publish_without_notify};
 pub use queries::{Columns, PUBLISHED};
 pub use retention::{create_partitions, delete_expired};

@@ -21,6 +21,7 @@
 //! drivers               how each kind of gateway signs its callbacks, and what they mean
 //! facts                 what callbacks report about a payment, and what follows from it
 //! credential  money     secrets that are encrypted at rest, amounts in minor units
+//! metrics               what is counted of callbacks
 //! ```
 //!
 //! # One callback, by its types
@@ -69,6 +70,7 @@ pub mod drivers;
 pub mod facts;
 mod genuine;
 mod ledger;
+mod metrics;
 pub mod money;
 mod open_gateways;
 mod payments;
@@ -87,6 +89,7 @@ use crate::resources::Extension;
 pub use accounts::{ActiveGateway, CardGateways, Gateway, GatewayBody, GatewayError, count_card_gateways, find_card_gateway};
 pub use callbacks::CallbackRecord;
 pub use credential::{Credential, GatewaySigningSecret, InvalidCredential, Purpose, SecretKey};
+pub use ledger::CallbackBacklog;
 pub use payments::Payment;
 pub use state::{Gateways, Settings};
 

@@ -16,6 +16,8 @@ const MAX_CACHED_GATEWAYS: usize = 500;
 pub struct OpenGateway {
     pub id: GatewayId,
     pub company: CompanyId,
+    /// The name of its driver.
+    pub driver: &'static str,
     pub account: Box<dyn Account>,
     /// The same with the previous signing secret, and until when that one verifies as well.
     pub previous: Option<(Box<dyn Account>, DateTime<Utc>)>,

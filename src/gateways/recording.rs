@@ -46,6 +46,15 @@ impl Acknowledgement {
         }
     }
 
+    /// The word for it in the metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Received => "received",
+            Self::Repeated => "repeated",
+            Self::Ignored => "ignored",
+        }
+    }
+
     /// The response to a callback that is new.
     fn of_new(callback: &GenuineCallback) -> Recorded {
         match &callback.update {
@@ -59,7 +68,7 @@ impl Acknowledgement {
 /// Creates the group commit for callbacks, with a connection for each of two groups at a time. Callbacks about the same
 /// payment are recorded in the order in which they arrived.
 pub fn recording(pool: &Pool, clock: &Clock, notifier: &CommitNotifier, lifecycle: &Lifecycle) -> Recording {
-    let (pool, clock, notifier) = (group_pool(pool, 2), clock.clone(), notifier.clone());
+    let (pool, clock, notifier) = (group_pool(pool, "callbacks", 2), clock.clone(), notifier.clone());
     GroupCommit::two_at_a_time(
         lifecycle.clone(),
         MAX_BATCH,

@@ -8,14 +8,18 @@ use ipnet::IpNet;
 use uuid::Uuid;
 
 use crate::events::CommitNotifier;
+use crate::gateways::metrics::Metrics;
 use crate::gateways::open_gateways::GatewayCache;
 use crate::gateways::recording::{Recording, recording};
+use crate::kernel::cache_metrics::CacheMetrics;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database::Pool;
+use crate::kernel::group_metrics::GroupMetrics;
 use crate::kernel::heavy_work::HeavyWork;
 use crate::kernel::ids::CompanyId;
 use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::metrics::Registry;
 use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter, LocalWindow, Rule};
 use crate::kernel::settings;
 use crate::providers::card::Card;
@@ -58,6 +62,7 @@ pub struct Gateways {
     pub(super) notifier: CommitNotifier,
     pub(super) card: Card,
     pub(super) reconcile_every: Option<Duration>,
+    pub(super) metrics: Metrics,
 }
 
 impl ResourceState for Gateways {
@@ -90,7 +95,36 @@ impl Gateways {
         let unknown_gateways = FailureLimiter::new(UNKNOWN_GATEWAYS_PER_MINUTE);
         let (kept_refusals, reading, cache) = (LocalWindow::new(KEPT_REFUSALS), HeavyWork::new(), GatewayCache::new());
         let reconcile_every = settings.reconcile_every;
-        Self { pool, clock, key, throttle, unknown_gateways, kept_refusals, reading, cache, recording, notifier, card, reconcile_every }
+        Self {
+            pool,
+            clock,
+            key,
+            throttle,
+            unknown_gateways,
+            kept_refusals,
+            reading,
+            cache,
+            recording,
+            notifier,
+            card,
+            reconcile_every,
+            metrics: Metrics::default(),
+        }
+    }
+
+    /// Registers what is counted of callbacks.
+    pub fn register(&self, registry: &mut Registry) {
+        self.metrics.register(registry);
+    }
+
+    /// What is measured of the queue of callbacks.
+    pub fn group_metrics(&self) -> &GroupMetrics {
+        self.recording.metrics()
+    }
+
+    /// The caches by name.
+    pub fn cache_metrics(&self) -> [(&'static str, &CacheMetrics); 2] {
+        [("gateways", self.cache.by_id.metrics()), ("gateways_of_company", self.cache.of_company.metrics())]
     }
 
     /// Removes expired counters. Called about once a minute.

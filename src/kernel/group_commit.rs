@@ -22,6 +22,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
 use crate::kernel::database::{is_unavailable, took_too_long};
+use crate::kernel::group_metrics::GroupMetrics;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
 
@@ -55,6 +56,7 @@ struct Gathering<I, W> {
     key: Option<fn(&I) -> u64>,
     write: Box<Write<I, W>>,
     lifecycle: Lifecycle,
+    metrics: GroupMetrics,
 }
 
 struct Queue<I, W> {
@@ -127,7 +129,13 @@ where
         F: Future<Output = Result<Vec<W>, sqlx::Error>> + Send + 'static,
     {
         let queue = Mutex::new(Queue { waiting: Vec::new(), bytes: 0, writers: 0, written: HashSet::new(), taken_at: Instant::now() });
-        Self(Arc::new(Gathering { queue, most, key, write: Box::new(move |items| Box::pin(write(items))), lifecycle }))
+        let (write, metrics): (Box<Write<I, W>>, _) = (Box::new(move |items| Box::pin(write(items))), GroupMetrics::default());
+        Self(Arc::new(Gathering { queue, most, key, write, lifecycle, metrics }))
+    }
+
+    /// What is measured of the queue.
+    pub fn metrics(&self) -> &GroupMetrics {
+        &self.0.metrics
     }
 
     /// Writes an item together with the others in the queue, and returns after the commit. If the queue is full, or the item has waited
@@ -137,6 +145,7 @@ where
     /// `size` is the size of the item in memory, roughly and in bytes.
     pub async fn write(&self, item: I, size: usize) -> Result<W, Problem> {
         let ((begin, mut begun), (done, written)) = (oneshot::channel(), oneshot::channel());
+        let since = Instant::now();
         if self.0.add(Waiting { item, size, begun: begin, done })? {
             let gathering = Arc::clone(&self.0);
             self.0.lifecycle.spawn(async move { while gathering.write_next().await {} });
@@ -145,9 +154,11 @@ where
             begun.close();
             // Unless the writer has taken the item at the same moment, it will not.
             if begun.try_recv().is_err() {
+                self.0.metrics.refused.inc();
                 return Err(self.0.refusal());
             }
         }
+        self.0.metrics.waited.observe(since.elapsed().as_secs_f64());
         // The writer task always sends a result unless it panicked, and a panic has been logged.
         written.await.unwrap_or_else(|_| Err(ProblemCode::Internal.into()))
     }
@@ -165,11 +176,13 @@ where
             queue.waiting.retain(|waiting| !waiting.begun.is_closed());
             queue.bytes = queue.waiting.iter().map(|waiting| waiting.size).sum();
             if !Self::has_room(&queue, waiting.size) {
+                self.metrics.refused.inc();
                 return Err(ProblemCode::Overloaded.into());
             }
         }
         queue.bytes += waiting.size;
         queue.waiting.push(waiting);
+        self.metrics.waiting.set(queue.waiting.len() as i64);
         let starts = match queue.writers {
             0 => true,
             1 => self.key.is_some() && queue.waiting.len() >= ENOUGH_FOR_TWO,
@@ -272,6 +285,10 @@ where
             group.extend(there);
         }
         written.extend(self.key.iter().flat_map(|key| group.iter().map(|writing| key(&writing.item))));
+        self.metrics.waiting.set(waiting.len() as i64);
+        if !group.is_empty() {
+            self.metrics.sizes.observe(group.len() as f64);
+        }
         *writers -= usize::from(group.is_empty());
         (!group.is_empty()).then(|| {
             *taken_at = Instant::now();

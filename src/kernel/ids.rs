@@ -56,6 +56,12 @@ pub(super) fn uuid_v7(now: DateTime<Utc>) -> Uuid {
     Uuid::new_v7(Timestamp::from_unix(NoContext, seconds, now.timestamp_subsec_nanos()))
 }
 
+/// The instant in a UUIDv7.
+fn made_at(uuid: Uuid) -> Option<DateTime<Utc>> {
+    let (seconds, nanoseconds) = uuid.get_timestamp()?.to_unix();
+    DateTime::from_timestamp(i64::try_from(seconds).ok()?, nanoseconds)
+}
+
 macro_rules! typed_ids {
     ($($(#[$doc:meta])* $Id:ident, $prefix:literal;)*) => {
         mod prefix {
@@ -73,6 +79,9 @@ macro_rules! typed_ids {
                 pub fn new(now: DateTime<Utc>) -> Self { Self(uuid_v7(now)) }
                 /// The UUID.
                 pub fn uuid(self) -> Uuid { self.0 }
+
+                /// When the id was made, to the millisecond. `None` for an id that this service did not make.
+                pub fn made_at(self) -> Option<DateTime<Utc>> { made_at(self.0) }
             }
             impl TypedId for $Id { const PREFIX: &'static str = $prefix; }
             impl From<Uuid> for $Id { fn from(uuid: Uuid) -> Self { Self(uuid) } }

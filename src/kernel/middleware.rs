@@ -22,6 +22,7 @@ use crate::kernel::client_address::{self, TrustedProxies};
 use crate::kernel::clock::Clock;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
+use crate::kernel::request_metrics::RequestMetrics;
 use crate::kernel::traces::{Moment, Span, Traces, within};
 
 /// The maximum body size of ordinary routes: 256 KiB. Decisions, section 1.
@@ -39,6 +40,8 @@ pub struct Surroundings {
     pub clock: Clock,
     /// Where its span goes.
     pub traces: Traces,
+    /// What is measured of it.
+    pub metrics: RequestMetrics,
     /// Whether the access log is on.
     pub access_log: bool,
     /// Cancelled when requests in flight may be cut off.
@@ -62,6 +65,7 @@ fn layer_with_time_limit(time_limit: Duration, router: Router, surroundings: Sur
 
 async fn request_context(State(surroundings): State<Arc<Surroundings>>, mut request: Request, next: Next) -> Response {
     let (now, access_log) = (surroundings.clock.now(), surroundings.access_log);
+    let measured = surroundings.metrics.begin(&request);
     let began = Moment::now(now);
     let client = client_address::of(&request, &surroundings.trusted_proxies);
     let (id, key) = (RequestId::new(now), AskingKey::default());
@@ -84,6 +88,7 @@ async fn request_context(State(surroundings): State<Arc<Surroundings>>, mut requ
         response
     };
     let response = finish_response(within(traced.as_ref(), answer.instrument(span)).await, id);
+    measured.answered(response.status());
     if let Some(span) = traced {
         conclude(span, response.status(), &key);
     }
@@ -197,6 +202,7 @@ mod tests {
             trusted_proxies: TrustedProxies::default(),
             clock: Clock::System,
             traces: Traces::default(),
+            metrics: RequestMetrics::default(),
             access_log: true,
             stopping: CancellationToken::new(),
         }
@@ -277,7 +283,7 @@ mod tests {
         };
         let lifecycle = Lifecycle::default();
         let surroundings = Surroundings { stopping: lifecycle.stopping().clone(), ..surroundings() };
-        let router = layer_with_time_limit(Duration::from_secs(60), Router::new().route("/never", get(never)), context);
+        let router = layer_with_time_limit(Duration::from_secs(60), Router::new().route("/never", get(never)), surroundings);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let serving = http_server::serve(listener, router, limits(), lifecycle.stopping().clone());

@@ -1,6 +1,7 @@
 //! Infrastructure without business logic, used by every other module: time, ids, secrets, problems, database, lifecycle.
 
 pub mod access_log;
+pub mod cache_metrics;
 pub mod client_address;
 pub mod clock;
 pub mod crypto;
@@ -8,6 +9,7 @@ pub mod daily_partitions;
 pub mod database;
 pub mod error_chain;
 pub mod group_commit;
+pub mod group_metrics;
 pub mod heavy_work;
 pub mod http_server;
 pub mod ids;
@@ -15,6 +17,7 @@ pub mod json;
 pub mod json_schema;
 pub mod lifecycle;
 pub mod logging;
+pub mod metrics;
 pub mod middleware;
 pub mod migrations;
 pub mod newest;
@@ -24,6 +27,7 @@ pub mod password_hashing;
 pub mod problem;
 pub mod rate_limit;
 pub mod request_id;
+pub mod request_metrics;
 pub mod settings;
 pub mod signals;
 pub mod tally;

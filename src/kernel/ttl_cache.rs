@@ -12,6 +12,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use chrono::{DateTime, TimeDelta, Utc};
 use quick_cache::sync::Cache;
 
+use crate::kernel::cache_metrics::CacheMetrics;
+
 /// For so long, an instance may still use a row that another instance has changed.
 pub const TTL: TimeDelta = TimeDelta::seconds(1);
 
@@ -29,6 +31,7 @@ impl<K, V> Clone for TtlCache<K, V> {
 struct Rows<K, V> {
     generation: RwLock<Generation>,
     rows: Cache<K, (DateTime<Utc>, Arc<V>)>,
+    metrics: CacheMetrics,
 }
 
 /// A counter of the changes made by this instance.
@@ -38,7 +41,7 @@ pub struct Generation(u64);
 impl<K: Eq + Hash, V> TtlCache<K, V> {
     /// A cache of at most `rows` rows.
     pub fn new(rows: usize) -> Self {
-        Self(Arc::new(Rows { generation: RwLock::new(Generation(0)), rows: Cache::new(rows) }))
+        Self(Arc::new(Rows { generation: RwLock::new(Generation(0)), rows: Cache::new(rows), metrics: CacheMetrics::default() }))
     }
 
     /// The current generation. Must be taken before reading a row that will be cached.
@@ -48,7 +51,14 @@ impl<K: Eq + Hash, V> TtlCache<K, V> {
 
     /// The cached row, unless it has expired. A row dated in the future, after the clock was set back, counts as expired.
     pub fn get(&self, key: &K, now: DateTime<Utc>) -> Option<Arc<V>> {
-        self.0.rows.get(key).filter(|(since, _)| *since <= now && now - *since < TTL).map(|(_, row)| row)
+        let found = self.0.rows.get(key).filter(|(since, _)| *since <= now && now - *since < TTL).map(|(_, row)| row);
+        self.0.metrics.count(found.is_some());
+        found
+    }
+
+    /// What is measured of the cache.
+    pub fn metrics(&self) -> &CacheMetrics {
+        &self.0.metrics
     }
 
     /// Caches a row that was read in `generation`, unless a newer generation has started.

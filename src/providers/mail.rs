@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use url::Url;
 
 use crate::contact::EmailAddress;
+use crate::kernel::metrics::{Counter, Family, Registry};
 use crate::kernel::settings;
 use crate::providers::mailbox::{Captured, Channel, Mailbox};
 
@@ -88,6 +89,14 @@ impl SendMailError {
     }
 }
 
+crate::labels! {
+    /// Of a mail.
+    pub struct MailLabels {
+        /// `taken`, `silence` or `not_taken`.
+        pub outcome: &'static str,
+    }
+}
+
 /// Sends mail through one SMTP server, if there is one.
 #[derive(Clone, Debug)]
 pub struct Mail {
@@ -95,6 +104,7 @@ pub struct Mail {
     from: Party,
     timeout: Duration,
     mailbox: Option<Mailbox>,
+    sent: Family<MailLabels, Counter>,
 }
 
 impl Mail {
@@ -111,7 +121,13 @@ impl Mail {
                 Some(builder.timeout(Some(CONNECT_TIME_LIMIT.min(settings.timeout / 2))).build())
             }
         };
-        Ok(Self { transport, from: settings.from.parse().map_err(SettingsError::From)?, timeout: settings.timeout, mailbox })
+        let from = settings.from.parse().map_err(SettingsError::From)?;
+        Ok(Self { transport, from, timeout: settings.timeout, mailbox, sent: Family::default() })
+    }
+
+    /// Registers what is counted of mails.
+    pub fn register(&self, registry: &mut Registry) {
+        registry.register("portico_mails", "Mails to customers and operators that were handed to the mail server", &self.sent);
     }
 
     /// Whether a server or a mailbox is configured.
@@ -132,6 +148,12 @@ impl Mail {
     /// Sends the mail. The mailbox gets it too, unless the server did not accept it.
     pub async fn send(&self, letter: Letter<'_>) -> Result<(), SendMailError> {
         let sent = self.hand_over(&letter).await;
+        let outcome = match &sent {
+            Ok(()) => "taken",
+            Err(SendMailError::Silence) => "silence",
+            Err(SendMailError::NotTaken(_)) => "not_taken",
+        };
+        self.sent.get_or_create(&MailLabels { outcome }).inc();
         match &sent {
             Ok(()) => self.capture(&letter),
             Err(SendMailError::Silence) => {

@@ -20,7 +20,7 @@
 //! audit                     every attempt to sign in
 //! customers                 accounts, and which identities belong to them
 //! stores  passwords         stores with their keys and limits; rules for new passwords
-//! purpose                   what a code is for
+//! purpose  metrics          what a code is for; what is counted of codes, texts and sign-ins
 //! ```
 //!
 //! * [`codes`] counts a guess in a committed statement before it is compared. Parallel guesses therefore never get more than five
@@ -50,6 +50,7 @@ mod card;
 mod codes;
 mod customers;
 mod messages;
+mod metrics;
 mod passwords;
 mod purpose;
 mod resources;

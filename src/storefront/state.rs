@@ -8,11 +8,13 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use ipnet::IpNet;
 
+use crate::kernel::cache_metrics::CacheMetrics;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database::{Pool, separate_pool};
 use crate::kernel::ids::KeyId;
 use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::metrics::Registry;
 use crate::kernel::password_hashing::PasswordHashing;
 use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter};
 use crate::kernel::settings;
@@ -22,6 +24,7 @@ use crate::providers::mail::Mail;
 use crate::providers::sms::Sms;
 use crate::storefront::caches::Caches;
 use crate::storefront::messages::Messages;
+use crate::storefront::metrics::Metrics;
 
 /// The SMS guard counts the texts to a number for a day, even if its account is closed in the meantime.
 const MIN_ERASE_AFTER: TimeDelta = TimeDelta::days(1);
@@ -84,6 +87,7 @@ pub struct Shared {
     /// Limits the requests per minute with unknown store keys, per client network.
     pub(super) unknown_keys: FailureLimiter<IpNet>,
     pub(super) caches: Caches,
+    pub(super) metrics: Metrics,
 }
 
 /// The parts that a [`Storefront`] is built from.
@@ -127,7 +131,7 @@ impl Storefront {
         let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, card, settings } = parts;
         let throttle = LocalRateLimiter::new(settings.requests_per_minute);
         let unknown_keys = FailureLimiter::new(settings.requests_per_minute);
-        let password_pool = separate_pool(&pool, hashing.threads());
+        let password_pool = separate_pool(&pool, "passwords", hashing.threads());
         Self(Arc::new(Shared {
             pool,
             password_pool,
@@ -144,6 +148,20 @@ impl Storefront {
             throttle,
             unknown_keys,
             caches: Caches::new(),
+            metrics: Metrics::default(),
         }))
+    }
+
+    /// Registers what is counted here, and what is measured of the providers and the hashing threads.
+    pub fn register(&self, registry: &mut Registry) {
+        self.metrics.register(registry);
+        self.hashing.register(registry);
+        self.sms.register(registry);
+        self.mail.register(registry);
+    }
+
+    /// The caches by name.
+    pub fn cache_metrics(&self) -> [(&'static str, &CacheMetrics); 2] {
+        [("stores", self.caches.stores.metrics()), ("sessions", self.caches.sessions.metrics())]
     }
 }

@@ -20,6 +20,7 @@
 //! engine                           the tables of deliveries, and every statement that moves a delivery between them
 //! state                            what the routes and the worker share, for one database
 //! delivering                       what a process delivers with, for all its databases
+//! metrics                          what is counted of attempts, deliveries and permits
 //! sending  forwarding  permits     one signed POST; the headers of an event sent outside the hub; how many POSTs at a time
 //! progress  colleagues             when the worker has last completed a round; which other workers are alive
 //! tracks                           the connections on which deliveries are moved
@@ -82,6 +83,7 @@ mod follow_up;
 mod forwarding;
 mod health;
 mod latency;
+mod metrics;
 mod permits;
 mod progress;
 mod replays;
@@ -102,6 +104,7 @@ use crate::resources::Extension;
 pub use delivering::{Delivering, SettingsError};
 pub use delivery_log::Delivery;
 pub use endpoint::{LONGEST_ATTEMPT, SigningSecret};
+pub use engine::backlog::Backlog;
 pub use figures::EXPIRES_SOON;
 pub use forwarding::{Forwarder, ReadEvent};
 pub use replays::Replay;

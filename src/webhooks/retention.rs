@@ -46,7 +46,9 @@ impl Webhooks {
         replays::delete_expired_keys(&mut conn, now).await?;
         create_ahead(&mut conn, now).await?;
         engine::retention::delete_expired(&mut conn, kept_since, failed_since).await?;
-        events::delete_expired(&mut conn, kept_since).await
+        events::delete_expired(&mut conn, kept_since).await?;
+        self.maintained_at.set(self.clock.now().timestamp() as f64);
+        Ok(())
     }
 }
 

@@ -4,15 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::events::{Catalogue, CommitNotifier};
+use crate::kernel::cache_metrics::CacheMetrics;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database::{self, Pool};
 use crate::kernel::ids::WorkerId;
+use crate::kernel::metrics::{Registry, Seconds};
 use crate::providers::mail::Mail;
 use crate::resources::ResourceState;
 use crate::webhooks::colleagues::Colleagues;
 use crate::webhooks::delivering::Delivering;
 use crate::webhooks::endpoint::EndpointCache;
+use crate::webhooks::metrics::Metrics;
 use crate::webhooks::progress::Progress;
 use crate::webhooks::settings::Settings;
 use crate::webhooks::tracks::DeliveryPools;
@@ -41,6 +44,9 @@ pub struct Webhooks {
     /// The name of this instance among those that deliver.
     pub(super) worker: WorkerId,
     pub(super) colleagues: Colleagues,
+    pub(super) metrics: Metrics,
+    /// When the partitions of the log were last maintained by this instance, in seconds since 1970.
+    pub(super) maintained_at: Seconds,
 }
 
 /// The parts that the hub is built from.
@@ -77,7 +83,7 @@ impl Webhooks {
     /// Builds the hub.
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, key, settings, delivering, catalogue, notifier, mail } = parts;
-        let worker_pool = database::background_pool(&pool, WORKER_CONNECTIONS);
+        let worker_pool = database::background_pool(&pool, "worker", WORKER_CONNECTIONS);
         let delivery_pools = DeliveryPools::new(&pool);
         Self {
             pool,
@@ -94,7 +100,31 @@ impl Webhooks {
             notifier,
             mail,
             progress: Progress::default(),
+            metrics: Metrics::new(),
+            maintained_at: Seconds::default(),
         }
+    }
+
+    /// Registers what is measured of deliveries.
+    pub fn register(&self, registry: &mut Registry) {
+        self.metrics.register(registry, &self.delivering.permits, self.settings.concurrency());
+        let this = self.clone();
+        let standstill = move || this.standstill().map(|time| time.as_secs_f64());
+        registry.gauge(
+            "portico_webhook_worker_standstill_seconds",
+            "Time since the slowest task of the worker completed a round",
+            standstill,
+        );
+    }
+
+    /// The cache by its name.
+    pub fn cache_metrics(&self) -> (&'static str, &CacheMetrics) {
+        ("endpoints", self.endpoint_cache.metrics())
+    }
+
+    /// When this instance has last maintained the partitions of the log, in seconds since 1970; 0 if it has not.
+    pub fn maintained_at(&self) -> &Seconds {
+        &self.maintained_at
     }
 
     /// For how long the worker of this instance has completed no round, beyond the interval at which it looks for work by itself. `None`

@@ -61,6 +61,7 @@ impl Service {
             .env("PORTICO_ENVIRONMENT", "development")
             .env("PORTICO_DEV__DATA_DIR", data.path())
             .env("PORTICO_HTTP__LISTEN", address.to_string())
+            .env("PORTICO_HTTP__ADMIN_LISTEN", "off")
             .env("PORTICO_HTTP__TRUSTED_PROXIES", "127.0.0.1/32")
             .env("PORTICO_STOREFRONT__REQUESTS_PER_MINUTE", "4000000000")
             .env("PORTICO_COMPANIES__REQUESTS_PER_MINUTE", "4000000000")

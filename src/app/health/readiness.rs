@@ -73,7 +73,8 @@ impl Readiness {
     pub fn new(pool: &Pool, webhooks: Webhooks, lifecycle: Lifecycle) -> Self {
         // The least memory that a sort can have, so that it writes to the disk.
         let servers = pool.servers().with([("work_mem", "64kB")]);
-        let pool = Pool::new(servers, Limits { connections: 1, acquire_timeout: CHECK_LIMIT, statement_timeout: CHECK_LIMIT });
+        let pool =
+            pool.beside("readiness", servers, Limits { connections: 1, acquire_timeout: CHECK_LIMIT, statement_timeout: CHECK_LIMIT });
         Self(Arc::new(Inner { pool, webhooks, lifecycle, begun: AtomicBool::new(false), verdict: watch::Sender::default() }))
     }
 

@@ -31,6 +31,7 @@ use crate::events::{self, CommitNotifier, EventName, NewEvent};
 use crate::kernel::clock::{Clock, timestamp};
 use crate::kernel::database::{self, Pool};
 use crate::kernel::group_commit::GroupCommit;
+use crate::kernel::group_metrics::GroupMetrics;
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::json::JsonBody;
 use crate::kernel::lifecycle::Lifecycle;
@@ -118,6 +119,11 @@ impl Publishing {
         }
     }
 
+    /// What is measured of the queue of single events.
+    pub fn group_metrics(&self) -> &GroupMetrics {
+        self.single_publisher.metrics()
+    }
+
     /// Deletes the idempotency keys that are older than 24 hours.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         let mut conn = self.developers.pool.acquire_patient().await?;
@@ -129,7 +135,7 @@ impl Publishing {
 type SinglePublisher = GroupCommit<Arc<NewEvent>, Published>;
 
 fn single_publisher(pool: &Pool, clock: &Clock, notifier: CommitNotifier, lifecycle: &Lifecycle) -> SinglePublisher {
-    let (pool, clock) = (database::group_pool(pool, 1), clock.clone());
+    let (pool, clock) = (database::group_pool(pool, "publishing", 1), clock.clone());
     GroupCommit::new(lifecycle.clone(), MAX_SINGLES_PER_BATCH, move |events| {
         let (pool, notifier, now) = (pool.clone(), notifier.clone(), clock.now());
         async move {

@@ -12,11 +12,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::developers::stream::Streams;
 use crate::developers::stream::limit::StreamSlot;
+use crate::developers::stream::metrics::Open;
 use crate::developers::stream::position::Position;
 use crate::developers::stream::queries::{self, Seen};
 use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, EventId};
+use crate::kernel::metrics::Counter;
 use crate::kernel::problem::Problem;
 use crate::webhooks::EventFilter;
 
@@ -45,6 +47,8 @@ pub(super) struct Feed {
     commits: watch::Receiver<()>,
     stopping: CancellationToken,
     ends_at: Instant,
+    sent: Counter,
+    _open: Open,
     _slot: StreamSlot,
 }
 
@@ -53,6 +57,8 @@ impl Feed {
         let developers = &streams.developers;
         Ok(Self {
             _slot: streams.limit.acquire(company)?,
+            _open: streams.metrics.begin(),
+            sent: streams.metrics.sent.clone(),
             pool: developers.pool.clone(),
             company,
             wanted,
@@ -95,6 +101,7 @@ impl Feed {
                         Some(sequence) => event.comment(format!("sequence {sequence}")),
                         None => event,
                     };
+                    self.sent.inc();
                     return Some(event.data(data));
                 }
             }

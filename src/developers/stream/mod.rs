@@ -15,6 +15,7 @@
 mod commit_listener;
 mod feed;
 mod limit;
+mod metrics;
 mod position;
 mod queries;
 
@@ -35,9 +36,11 @@ use crate::developers::state::Developers;
 use crate::developers::stream::commit_listener::CommitListener;
 use crate::developers::stream::feed::{Beginning, Feed};
 use crate::developers::stream::limit::StreamLimit;
+use crate::developers::stream::metrics::Metrics;
 use crate::kernel::http_server::EndsAt;
 use crate::kernel::ids::EventId;
 use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::metrics::Registry;
 use crate::kernel::openapi::{OperationDoc, QueryParameters};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::settings;
@@ -65,12 +68,18 @@ pub struct Streams {
     limit: Arc<StreamLimit>,
     listener: Arc<CommitListener>,
     lifecycle: Lifecycle,
+    metrics: Metrics,
 }
 
 impl Streams {
     /// Builds the state. Streams end when `lifecycle` ends.
     pub fn new(developers: Developers, settings: Settings, lifecycle: Lifecycle) -> Self {
-        Self { developers, settings, limit: Arc::new(StreamLimit::new()), listener: Arc::default(), lifecycle }
+        Self { developers, settings, limit: Arc::new(StreamLimit::new()), listener: Arc::default(), lifecycle, metrics: Metrics::default() }
+    }
+
+    /// Registers what is measured of streams.
+    pub fn register(&self, registry: &mut Registry) {
+        self.metrics.register(registry);
     }
 }
 

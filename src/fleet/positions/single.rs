@@ -8,6 +8,7 @@ use crate::fleet::drivers::Driver;
 use crate::fleet::positions::{Position, Reported, move_all};
 use crate::fleet::vehicles::Vehicle;
 use crate::kernel::group_commit::GroupCommit;
+use crate::kernel::group_metrics::GroupMetrics;
 use crate::kernel::ids::{CompanyId, TypedId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::resources::{RecordTransaction, Resource, Shown};
@@ -26,6 +27,11 @@ impl Positions {
     /// On shutdown, `lifecycle` waits for the positions being recorded.
     pub fn new(fleet: &Fleet, lifecycle: &Lifecycle) -> Self {
         Self { drivers: single_positions(fleet, lifecycle), vehicles: single_positions(fleet, lifecycle) }
+    }
+
+    /// What is measured of the queues, by their names.
+    pub fn group_metrics(&self) -> [(&'static str, &GroupMetrics); 2] {
+        [("driver_positions", self.drivers.metrics()), ("vehicle_positions", self.vehicles.metrics())]
     }
 }
 

@@ -84,7 +84,7 @@ impl Row {
             Some(until) => account(open(self.previous_signing_secret.as_deref())?).map(|previous| (previous, until)),
             None => None,
         };
-        Ok(Some(OpenGateway { id: self.id, company: self.company_id, account: current, previous }))
+        Ok(Some(OpenGateway { id: self.id, company: self.company_id, driver: driver.name(), account: current, previous }))
     }
 }
 

@@ -17,7 +17,7 @@ use crate::gateways::callbacks::resolve::{self, Hints};
 use crate::gateways::drivers::{Incoming, NotUnderstood};
 use crate::gateways::genuine::GenuineCallback;
 use crate::gateways::open_gateways::OpenGateway;
-use crate::gateways::recording::Acknowledgement;
+use crate::gateways::recording::{Acknowledgement, Recorded};
 use crate::gateways::state::Gateways;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::ids::{CallbackId, CompanyId, GatewayId};
@@ -124,23 +124,26 @@ impl Gateways {
     ) -> Result<Acknowledgement, Problem> {
         let sent = Sent { headers, body };
         if self.read_sent(found.company, &sent, Hints::read).await?.names_another_company(found.company) {
-            return Err(self.refuse(found.company, Some(found.id), CallbackRefusal::CompanyMismatch, &sent.body).await);
+            let gateway = Some((found.id, found.driver));
+            return Err(self.refuse(found.company, gateway, CallbackRefusal::CompanyMismatch, &sent.body).await);
         }
         self.take(found, Some(request), sent).await
     }
 
     /// Accepts a callback that claims to come from `found`.
     async fn take(&self, found: Arc<OpenGateway>, request: Option<RequestId>, sent: Sent) -> Result<Acknowledgement, Problem> {
-        let (now, company, id) = (self.clock.now(), found.company, found.id);
+        let (now, company, id, driver) = (self.clock.now(), found.company, found.id, found.driver);
         let verified_and_read = move |headers: &HeaderMap, body: &Bytes| {
             found.verify(&Incoming { headers, body, now })?;
             Ok(GenuineCallback::read(CallbackId::new(now), found, body.clone(), request, now))
         };
         let callback = match self.read_sent(company, &sent, verified_and_read).await? {
             Ok(genuine) => Arc::new(GenuineCallback { trace: traces::context(), ..genuine }),
-            Err(why) => return Err(self.refuse(company, Some(id), CallbackRefusal::NotGenuine(why), &sent.body).await),
+            Err(why) => return Err(self.refuse(company, Some((id, driver)), CallbackRefusal::NotGenuine(why), &sent.body).await),
         };
-        match self.recording.write(Arc::clone(&callback), callback.body.len()).await? {
+        let recorded = self.recording.write(Arc::clone(&callback), callback.body.len()).await;
+        self.metrics.count(Some(driver), recorded.as_ref().map_or("not_recorded", outcome));
+        match recorded? {
             Ok(Acknowledgement::Repeated) => Box::pin(self.repeat(&callback)).await,
             taken => taken.map_err(Problem::from),
         }
@@ -160,6 +163,11 @@ impl Gateways {
         // Boxed: otherwise its state would be copied with the future of every callback.
         Box::pin(self.reading.run(company, move || read(&headers, &body))).await
     }
+}
+
+/// The word of the metrics for what became of a genuine callback.
+fn outcome(recorded: &Recorded) -> &'static str {
+    recorded.as_ref().map_or("not_understood", |acknowledgement| acknowledgement.as_str())
 }
 
 impl From<NotUnderstood> for Problem {

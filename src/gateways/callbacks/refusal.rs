@@ -60,8 +60,16 @@ impl From<CallbackRefusal> for Problem {
 }
 
 impl Gateways {
-    /// Records a refused callback, if the rate limit allows it, and returns the response.
-    pub(super) async fn refuse(&self, company: CompanyId, gateway: Option<GatewayId>, refusal: CallbackRefusal, body: &[u8]) -> Problem {
+    /// Records a refused callback, if the rate limit allows it, and returns the response. A gateway comes with the name of its driver.
+    pub(super) async fn refuse(
+        &self,
+        company: CompanyId,
+        gateway: Option<(GatewayId, &'static str)>,
+        refusal: CallbackRefusal,
+        body: &[u8],
+    ) -> Problem {
+        self.metrics.count(gateway.map(|(_, driver)| driver), refusal.reason());
+        let gateway = gateway.map(|(id, _)| id);
         // Boxed: otherwise the state of the statements would be copied with the future of every callback.
         match Box::pin(self.keep_refused(company, gateway, refusal, body)).await {
             Ok(()) => refusal.into(),

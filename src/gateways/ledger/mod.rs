@@ -6,6 +6,7 @@
 //! violated. Then nothing is written, and the writer reads again ([`retry_on_conflict`]). All rows are written in a fixed order, so no
 //! deadlock occurs.
 
+mod backlog;
 mod follow;
 mod history;
 mod look_up;
@@ -14,6 +15,7 @@ mod write;
 
 use crate::kernel::database::violated_constraint;
 
+pub use backlog::CallbackBacklog;
 pub use follow::what_follows;
 pub use history::{HistoryEntry, find_body, list_history, list_payments};
 pub use look_up::look_up;

@@ -20,6 +20,8 @@ use tokio::time::timeout;
 use crate::kernel::clock::ServerClock;
 use crate::kernel::database::connector::Connector;
 use crate::kernel::database::is_unavailable;
+use crate::kernel::database::looked_at::LookedAt;
+use crate::kernel::database::metrics::Metrics;
 use crate::kernel::database::transaction::Transaction;
 
 /// How much longer than the server the client waits for the end of a statement.
@@ -36,6 +38,7 @@ const LIVE: &str = "the connection is there until it is dropped";
 pub struct Connection {
     live: Option<Object<Connector>>,
     clock: ServerClock,
+    metrics: Metrics,
     statement_timeout: Duration,
     /// Statements may take long here, which the next user does not want.
     patient: bool,
@@ -48,8 +51,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(live: Object<Connector>, clock: ServerClock, statement_timeout: Duration) -> Self {
-        Self { live: Some(live), clock, statement_timeout, patient: false, interrupted: false, depth: 0, given_up: None }
+    pub(super) fn new(live: Object<Connector>, clock: ServerClock, statement_timeout: Duration, metrics: Metrics) -> Self {
+        Self { live: Some(live), clock, metrics, statement_timeout, patient: false, interrupted: false, depth: 0, given_up: None }
     }
 
     /// Until when, by the clock of the server, the answer to a statement that is sent now is waited for.
@@ -84,6 +87,18 @@ impl Connection {
     where
         E: 'q + Execute<'q, Postgres>,
     {
+        let query = match LookedAt::new(query) {
+            Ok(query) => query,
+            Err(error) => return vec![Err(error)],
+        };
+        let metrics = self.metrics.clone();
+        let measured = metrics.begin(query.text().as_str());
+        let results = self.all_of(query).await;
+        measured.end(results.last().and_then(|last| last.as_ref().err()));
+        results
+    }
+
+    async fn all_of(&mut self, query: LookedAt) -> Vec<Result<Either<PgQueryResult, PgRow>, sqlx::Error>> {
         let limit = self.limit();
         let done = timeout(limit, async {
             let mut results: Vec<_> = self.ready().await?.fetch_many(query).collect().await;
@@ -156,7 +171,14 @@ impl Drop for Connection {
             (None, _) if !self.interrupted && !self.patient => drop(live),
             (Some(depth), Ok(runtime)) if !self.interrupted && !self.patient => {
                 // Until the rollback has succeeded, it is not for others.
-                let mut leaving = Self { live: Some(live), given_up: None, interrupted: true, clock: self.clock.clone(), ..*self };
+                let mut leaving = Self {
+                    live: Some(live),
+                    given_up: None,
+                    interrupted: true,
+                    clock: self.clock.clone(),
+                    metrics: self.metrics.clone(),
+                    ..*self
+                };
                 runtime.spawn(async move { leaving.roll_back(depth).await });
             }
             _ => drop(Object::take(live)),
@@ -181,8 +203,13 @@ impl<'c> Executor<'c> for &'c mut Connection {
         E: 'q + Execute<'q, Postgres>,
     {
         Box::pin(async move {
+            let query = LookedAt::new(query)?;
+            let metrics = self.metrics.clone();
+            let measured = metrics.begin(query.text().as_str());
             let done = timeout(self.limit(), async { self.ready().await?.fetch_optional(query).await }).await;
-            self.finish(done)
+            let done = self.finish(done);
+            measured.end(done.as_ref().err());
+            done
         })
     }
 

@@ -2,9 +2,12 @@
 
 mod connection;
 mod connector;
+mod looked_at;
+mod metrics;
 mod notifications;
 mod pool;
 mod servers;
+mod statement_name;
 mod transaction;
 
 use std::num::NonZeroU32;
@@ -13,6 +16,7 @@ use std::time::Duration;
 use secrecy::{ExposeSecret, SecretString};
 
 pub use crate::kernel::database::connection::Connection;
+pub use crate::kernel::database::metrics::Metrics;
 pub use crate::kernel::database::notifications::Notifications;
 pub use crate::kernel::database::pool::{Limits, Pool};
 pub use crate::kernel::database::servers::Servers;
@@ -95,15 +99,15 @@ pub fn pool(url: &DatabaseUrl, settings: &Settings) -> Pool {
 
 /// A separate pool of up to `connections` to the same database, for a few statements that may come in floods: they cannot use up the
 /// connections of all others, and so few connections keep their plans and caches warm.
-pub fn separate_pool(pool: &Pool, connections: u32) -> Pool {
-    Pool::new(pool.servers().clone(), Limits { connections, ..pool.limits() })
+pub fn separate_pool(pool: &Pool, name: &'static str, connections: u32) -> Pool {
+    pool.beside(name, pool.servers().clone(), Limits { connections, ..pool.limits() })
 }
 
 /// A separate pool of up to `connections` to the same database, for group commits: `connections` groups are written at a time. Its
 /// statements are planned like those of [`background_pool`]: the plan is the same for any group size. Unlike there, a commit waits for
 /// the disk.
-pub fn group_pool(pool: &Pool, connections: u32) -> Pool {
-    Pool::new(pool.servers().with(GENERIC_PLANS), Limits { connections, ..pool.limits() })
+pub fn group_pool(pool: &Pool, name: &'static str, connections: u32) -> Pool {
+    pool.beside(name, pool.servers().with(GENERIC_PLANS), Limits { connections, ..pool.limits() })
 }
 
 /// A generic plan, because planning the larger statements takes longer than running them; no sequential scans, because a plan made while
@@ -115,19 +119,25 @@ const GENERIC_PLANS: [(&str, &str); 2] = [("plan_cache_mode", "force_generic_pla
 ///
 /// Its commits do not wait for the disk (`synchronous_commit = off`). A server crash loses only the most recent commits, so a
 /// surviving commit never lacks an earlier one.
-pub fn background_pool(pool: &Pool, connections: u32) -> Pool {
-    hasty_pool(pool, connections, BACKGROUND_STATEMENT_TIMEOUT)
+pub fn background_pool(pool: &Pool, name: &'static str, connections: u32) -> Pool {
+    hasty_pool(pool, name, connections, BACKGROUND_STATEMENT_TIMEOUT)
 }
 
 /// One connection for the statements that move deliveries, which are as hasty as those of a [`background_pool`] and soon given up. The
 /// server has them prepared on this connection, and their plans cached.
 pub fn delivery_pool(pool: &Pool) -> Pool {
-    hasty_pool(pool, 1, pool.limits().statement_timeout)
+    hasty_pool(pool, "deliveries", 1, pool.limits().statement_timeout)
 }
 
-fn hasty_pool(pool: &Pool, connections: u32, statement_timeout: Duration) -> Pool {
+/// One connection for figures about the database, of which nothing may take longer than `limit`. Its statements are planned like those of a
+/// [`background_pool`].
+pub fn figures_pool(pool: &Pool, limit: Duration) -> Pool {
+    pool.beside("figures", pool.servers().with(GENERIC_PLANS), Limits { connections: 1, acquire_timeout: limit, statement_timeout: limit })
+}
+
+fn hasty_pool(pool: &Pool, name: &'static str, connections: u32, statement_timeout: Duration) -> Pool {
     let servers = pool.servers().with(GENERIC_PLANS).with([("synchronous_commit", "off")]);
-    Pool::new(servers, Limits { connections, statement_timeout, ..pool.limits() })
+    pool.beside(name, servers, Limits { connections, statement_timeout, ..pool.limits() })
 }
 
 /// Whether the error means that the database is unavailable, and not that the statement is wrong.

@@ -3,11 +3,11 @@
 //! A connection goes back to its pool at once, without a question to the server, so the next statement need not wait for an answer to it.
 //! What was interrupted is not kept: see [`Connection`].
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-use deadpool::Runtime;
-use deadpool::managed::{self, PoolError, QueueMode, Timeouts};
+use deadpool::managed::{self, Object, PoolError, QueueMode, Timeouts};
+use deadpool::{Runtime, Status};
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, StreamExt};
 use sqlx::postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo};
@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use crate::kernel::clock::Clock;
 use crate::kernel::database::connection::Connection;
 use crate::kernel::database::connector::Connector;
+use crate::kernel::database::metrics::{Metrics, Waits};
 use crate::kernel::database::servers::Servers;
 use crate::kernel::database::transaction::Transaction;
 
@@ -52,11 +53,35 @@ struct Inner {
     servers: Servers,
     limits: Limits,
     tidied_at: Mutex<Instant>,
+    name: &'static str,
+    /// Of all pools of the database.
+    metrics: Metrics,
+    waits: Waits,
+}
+
+/// A pool as its metrics see it, which do not keep it.
+#[derive(Debug)]
+pub struct Observed(Weak<Inner>);
+
+impl Observed {
+    /// The name and the connections of the pool; `None` if it is gone.
+    pub(super) fn status(&self) -> Option<(&'static str, Status)> {
+        self.0.upgrade().map(|pool| (pool.name, pool.connections.status()))
+    }
 }
 
 impl Pool {
     /// A pool that connects on first use, so that the program starts, and reports the failure, while the database is unavailable.
     pub fn new(servers: Servers, limits: Limits) -> Self {
+        Self::named("requests", servers, limits, Metrics::new())
+    }
+
+    /// A further pool to the same database, measured together with this one.
+    pub fn beside(&self, name: &'static str, servers: Servers, limits: Limits) -> Self {
+        Self::named(name, servers, limits, self.0.metrics.clone())
+    }
+
+    fn named(name: &'static str, servers: Servers, limits: Limits, metrics: Metrics) -> Self {
         let connector = Connector::new(servers.with(super::session_settings(limits.statement_timeout)));
         let connections = managed::Pool::builder(connector)
             .max_size(limits.connections as usize)
@@ -65,7 +90,15 @@ impl Pool {
             .runtime(Runtime::Tokio1)
             .build()
             .expect("a runtime is given for the timeouts");
-        Self(Arc::new(Inner { connections, servers, limits, tidied_at: Mutex::new(Instant::now()) }))
+        let (tidied_at, waits) = (Mutex::new(Instant::now()), metrics.of_pool(name));
+        let inner = Arc::new(Inner { connections, servers, limits, tidied_at, name, metrics, waits });
+        inner.metrics.observe(Observed(Arc::downgrade(&inner)));
+        Self(inner)
+    }
+
+    /// What is measured of this pool and of those beside it.
+    pub fn metrics(&self) -> &Metrics {
+        &self.0.metrics
     }
 
     /// What the pool allows.
@@ -87,15 +120,21 @@ impl Pool {
     /// fails at once.
     pub async fn acquire(&self) -> Result<Connection, sqlx::Error> {
         self.close_idle();
+        let since = Instant::now();
+        let live = self.take().await.inspect_err(|_| _ = self.0.waits.refused.inc())?;
+        self.0.waits.waited.observe(since.elapsed().as_secs_f64());
+        Ok(Connection::new(live, self.0.servers.clock().clone(), self.0.limits.statement_timeout, self.0.metrics.clone()))
+    }
+
+    async fn take(&self) -> Result<Object<Connector>, sqlx::Error> {
         if self.0.connections.status().waiting >= MAX_WAITING_FOR_EACH * self.0.limits.connections as usize {
             return Err(sqlx::Error::PoolTimedOut);
         }
-        let live = self.0.connections.get().await.map_err(|error| match error {
+        self.0.connections.get().await.map_err(|error| match error {
             PoolError::Backend(error) => error,
             PoolError::Closed => sqlx::Error::PoolClosed,
             PoolError::Timeout(_) | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_) => sqlx::Error::PoolTimedOut,
-        })?;
-        Ok(Connection::new(live, self.0.servers.clock().clone(), self.0.limits.statement_timeout))
+        })
     }
 
     /// Takes a connection for statements that may take long, such as those that remove what has expired or create indexes. It is not

@@ -18,6 +18,7 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::kernel::crypto::{SecretDigest, random_bytes};
+use crate::kernel::metrics::{Counter, Registry};
 use crate::kernel::problem::{Problem, ProblemCode};
 
 /// m=19456 KiB, t=2, p=1. Decisions, section 3.
@@ -75,6 +76,7 @@ pub struct PasswordHashing {
     /// One for each thread and each place in the queue.
     places: Arc<Semaphore>,
     threads: NonZeroU32,
+    refused: Counter,
 }
 
 impl PasswordHashing {
@@ -94,7 +96,18 @@ impl PasswordHashing {
                 .spawn(move || work(&waiting))
                 .expect("the system can start threads");
         }
-        Self { jobs, places: Arc::new(Semaphore::new(threads.get() + QUEUE)), threads: threads.try_into().unwrap_or(NonZeroU32::MAX) }
+        let places = Arc::new(Semaphore::new(threads.get() + QUEUE));
+        Self { jobs, places, threads: threads.try_into().unwrap_or(NonZeroU32::MAX), refused: Counter::default() }
+    }
+
+    /// Registers what is measured of the queue.
+    pub fn register(&self, registry: &mut Registry) {
+        let (places, all) = (Arc::clone(&self.places), self.threads.get() as usize + QUEUE);
+        let taken = move || Some(all.saturating_sub(places.available_permits()) as f64);
+        registry.gauge("portico_password_hashing_places_taken", "Passwords that are hashed or wait for it", taken);
+        registry
+            .gauge("portico_password_hashing_places", "Passwords that may be hashed or wait for it at a time", move || Some(all as f64));
+        registry.register("portico_password_hashing_refused", "Passwords that found no place", &self.refused);
     }
 
     /// The number of passwords that are hashed at once.
@@ -104,7 +117,10 @@ impl PasswordHashing {
 
     /// Reserves a place for one password, which is then hashed or compared without another rejection.
     pub fn reserve(&self) -> Result<HashingPlace, HashingBusy> {
-        let permit = Arc::clone(&self.places).try_acquire_owned().map_err(|_| HashingBusy)?;
+        let permit = Arc::clone(&self.places).try_acquire_owned().map_err(|_| {
+            self.refused.inc();
+            HashingBusy
+        })?;
         Ok(HashingPlace { jobs: self.jobs.clone(), permit: Arc::new(permit) })
     }
 }

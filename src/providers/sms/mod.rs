@@ -15,6 +15,7 @@
 mod breaker;
 mod exchange;
 mod failure;
+mod metrics;
 mod provider;
 mod providers;
 pub mod segment;
@@ -27,7 +28,9 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use crate::contact::PhoneNumber;
+use crate::kernel::metrics::{Kind, Registry};
 use crate::providers::mailbox::{Captured, Channel, Mailbox};
+use metrics::{Metrics, ProviderLabels};
 use provider::Provider;
 
 pub use failure::{ProviderAnswer, SendTextErrorKind, TextNotSent};
@@ -51,13 +54,26 @@ pub struct Text<'a> {
 pub struct Sms {
     providers: Arc<[Provider]>,
     mailbox: Option<Mailbox>,
+    metrics: Metrics,
 }
 
 impl Sms {
     /// Creates the clients from the settings. With a mailbox, every text is also stored there, and no provider is required.
     pub fn new(settings: &Settings, mailbox: Option<Mailbox>) -> Result<Self, SettingsError> {
-        let providers = settings.providers.iter().map(|name| Provider::new(*name, settings)).collect::<Result<_, _>>()?;
-        Ok(Self { providers, mailbox })
+        let metrics = Metrics::default();
+        let providers = settings.providers.iter().map(|name| Provider::new(*name, settings, metrics.clone())).collect::<Result<_, _>>()?;
+        Ok(Self { providers, mailbox, metrics })
+    }
+
+    /// Registers what is measured of the providers.
+    pub fn register(&self, registry: &mut Registry) {
+        self.metrics.register(registry);
+        let providers = Arc::clone(&self.providers);
+        let open = move || {
+            let is_open = |provider: &Provider| f64::from(u8::from(provider.next_trial().is_some()));
+            providers.iter().map(|provider| (ProviderLabels { provider: provider.name().as_str() }, is_open(provider))).collect()
+        };
+        registry.read("portico_sms_breaker_open", "Whether the provider is skipped because it failed", Kind::Gauge, open);
     }
 
     /// Whether a provider or the mailbox is configured.

@@ -8,6 +8,7 @@ use url::Url;
 use crate::providers::sms::breaker::Breaker;
 use crate::providers::sms::exchange::Receipt;
 use crate::providers::sms::failure::SendTextError;
+use crate::providers::sms::metrics::Metrics;
 use crate::providers::sms::providers::Client;
 use crate::providers::sms::{ProviderName, Settings, SettingsError, Text};
 
@@ -17,11 +18,12 @@ pub(super) struct Provider {
     name: ProviderName,
     client: Client,
     breaker: Mutex<Breaker>,
+    metrics: Metrics,
 }
 
 impl Provider {
-    pub(super) fn new(name: ProviderName, settings: &Settings) -> Result<Self, SettingsError> {
-        Ok(Self { name, client: Client::new(name, settings)?, breaker: Mutex::new(Breaker::new(settings.breaker)) })
+    pub(super) fn new(name: ProviderName, settings: &Settings, metrics: Metrics) -> Result<Self, SettingsError> {
+        Ok(Self { name, client: Client::new(name, settings)?, breaker: Mutex::new(Breaker::new(settings.breaker)), metrics })
     }
 
     pub(super) fn name(&self) -> ProviderName {
@@ -45,6 +47,13 @@ impl Provider {
     /// Sends a text and records the outcome in the breaker.
     pub(super) async fn send(&self, text: &Text<'_>) -> Result<(), SendTextError> {
         let sent = self.client.send(text).await;
+        let outcome = match &sent {
+            Ok(Receipt::Taken) => "taken",
+            Ok(Receipt::Silence) => "silence",
+            Err(error) if error.kind.is_about_the_number() => "number_refused",
+            Err(_) => "failed",
+        };
+        self.metrics.count(self.name, outcome);
         match &sent {
             Ok(Receipt::Taken) => self.breaker().note_health(),
             // A provider that rejects the number works.

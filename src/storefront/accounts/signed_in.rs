@@ -75,6 +75,7 @@ pub async fn audited(
     flow: BoxFuture<'_, Result<SignedIn, Problem>>,
 ) -> Result<SignedIn, Problem> {
     let result = flow.await;
+    storefront.metrics.tried(attempt.method.as_str(), result.is_ok());
     if let Err(problem) = &result {
         let now = storefront.clock.now();
         let written = async { audit::insert_refusal(&mut storefront.pool.acquire().await?, attempt, problem.code(), now).await };

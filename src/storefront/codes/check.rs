@@ -90,7 +90,9 @@ pub async fn check(
         code,
     });
     let tally = Tally { wrong: counted.wrong, locked_out_until: counted.locked_out_until };
-    match judge(guessed, tally, now) {
+    let verdict = judge(guessed, tally, now);
+    storefront.metrics.guessed(verdict.as_str());
+    match verdict {
         Verdict::Right(code) => {
             let (identity, proves_identity) = (counted.identity, code.proves_identity);
             Ok(VerifiedCode { id: code.id, store, identity, sent_to: code.sent_to, proves_identity, customer: code.customer })

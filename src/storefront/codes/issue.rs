@@ -137,6 +137,7 @@ async fn by_text(
         return Err(IssueError::Refused(refusal));
     }
     tx.commit().await?;
+    storefront.metrics.issued(Channel::Sms.as_str());
 
     let body = storefront.messages.text(request.occasion(&digits));
     let (this, number) = (storefront.clone(), number.clone());
@@ -182,6 +183,7 @@ async fn by_mail(
         return Err(IssueError::CoolingDown(refusal));
     }
     tx.commit().await?;
+    storefront.metrics.issued(Channel::Email.as_str());
 
     let mail = storefront.messages.mail(request.occasion(&digits));
     let (this, store, address) = (storefront.clone(), request.store.id, address.clone());

@@ -44,6 +44,19 @@ pub(super) enum Verdict<C> {
     },
 }
 
+impl<C> Verdict<C> {
+    /// The word for it in the metrics.
+    pub(super) fn as_str(&self) -> &'static str {
+        match self {
+            Self::Right(_) => "right",
+            Self::Wrong { .. } => "wrong",
+            Self::Expired => "expired",
+            Self::Locked => "locked",
+            Self::LockedOut { .. } => "locked_out",
+        }
+    }
+}
+
 /// Judges one guess. The tenth wrong code locks the identity out. Further guesses are refused even if they are right.
 pub(super) fn judge<C>(guessed: Option<GuessedCode<C>>, tally: Tally, now: DateTime<Utc>) -> Verdict<C> {
     let verdict = match guessed {

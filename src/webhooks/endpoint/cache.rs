@@ -8,6 +8,7 @@ use std::sync::Arc;
 use quick_cache::sync::Cache;
 use uuid::Uuid;
 
+use crate::kernel::cache_metrics::CacheMetrics;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::SubscriptionId;
@@ -20,14 +21,22 @@ const MAX_CACHED_ENDPOINTS: usize = 10_000;
 
 /// The cache of endpoints. Clones share it.
 #[derive(Clone, Debug)]
-pub struct EndpointCache(Arc<Cache<SubscriptionId, Arc<Endpoint>>>);
+pub struct EndpointCache {
+    endpoints: Arc<Cache<SubscriptionId, Arc<Endpoint>>>,
+    metrics: CacheMetrics,
+}
 
 /// The endpoints of one claim.
 pub type Endpoints = HashMap<SubscriptionId, Arc<Endpoint>>;
 
 impl EndpointCache {
     pub fn new() -> Self {
-        Self(Arc::new(Cache::new(MAX_CACHED_ENDPOINTS)))
+        Self { endpoints: Arc::new(Cache::new(MAX_CACHED_ENDPOINTS)), metrics: CacheMetrics::default() }
+    }
+
+    /// What is measured of the cache.
+    pub fn metrics(&self) -> &CacheMetrics {
+        &self.metrics
     }
 
     /// Returns the endpoints of these subscriptions, given with their versions; those that are not cached are read from the database.
@@ -39,7 +48,9 @@ impl EndpointCache {
     ) -> Result<Endpoints, sqlx::Error> {
         let (mut endpoints, mut unknown) = (Endpoints::new(), BTreeSet::<Uuid>::new());
         for (subscription, version) in versions {
-            match self.0.get(&subscription).filter(|endpoint| endpoint.version == version) {
+            let found = self.endpoints.get(&subscription).filter(|endpoint| endpoint.version == version);
+            self.metrics.count(found.is_some());
+            match found {
                 Some(endpoint) => _ = endpoints.insert(subscription, endpoint),
                 None => _ = unknown.insert(subscription.uuid()),
             }
@@ -47,7 +58,7 @@ impl EndpointCache {
         if !unknown.is_empty() {
             for stored in queries::find_endpoints(conn, &unknown.into_iter().collect::<Vec<_>>()).await? {
                 let (subscription, endpoint) = (stored.subscription, Arc::new(Endpoint::open(key, stored)));
-                self.0.insert(subscription, Arc::clone(&endpoint));
+                self.endpoints.insert(subscription, Arc::clone(&endpoint));
                 endpoints.insert(subscription, endpoint);
             }
         }

@@ -48,6 +48,7 @@
 //! summary of the statement in all rows, because each is one round trip on the connection that limits the throughput.
 
 pub mod attempts;
+pub mod backlog;
 pub mod cancel;
 pub mod claim;
 pub mod endpoints;

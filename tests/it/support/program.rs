@@ -1,7 +1,7 @@
 //! The program, started as an operator starts it.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -38,7 +38,12 @@ impl Program {
 
     /// A command in production, with these settings.
     fn command(&self, arguments: &[&str], settings: &[(&str, &str)]) -> Command {
-        set_up(Command::new(&self.0), arguments, settings)
+        let mut command = set_up(Command::new(&self.0), arguments, settings);
+        if self.0 != Path::new(THIS) {
+            // Another edition may not know this setting, and has no metrics then.
+            command.env_remove("PORTICO_HTTP__ADMIN_LISTEN");
+        }
+        command
     }
 
     /// The output of a command; the story ends if it fails.
@@ -51,7 +56,7 @@ impl Program {
 
 fn set_up(mut command: Command, arguments: &[&str], settings: &[(&str, &str)]) -> Command {
     command.args(arguments).env_clear().stdin(Stdio::null()).kill_on_drop(true);
-    let usual = [("environment", "production"), ("http.listen", "127.0.0.1:0")];
+    let usual = [("environment", "production"), ("http.listen", "127.0.0.1:0"), ("http.admin_listen", "off")];
     for (key, value) in usual.iter().chain(settings) {
         command.env(format!("PORTICO_{}", key.replace('.', "__").to_uppercase()), value);
     }

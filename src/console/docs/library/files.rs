@@ -43,6 +43,8 @@ pub const FILES: &[(&str, &str)] = texts![
     "config/messages/de.toml"
     "config/messages/en.toml"
     "config/messages/layout.html"
+    "ops/grafana/portico.json"
+    "ops/prometheus/alerts.yml"
 ];
 
 /// The pictures in `docs/images`.

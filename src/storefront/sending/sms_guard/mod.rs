@@ -61,6 +61,7 @@ pub async fn reserve(
         return Ok(Err(refusal));
     }
     queries::insert_sent(conn, store, &recipient.number, code, now).await?;
+    storefront.metrics.judged_text("allowed");
     Ok(Ok(()))
 }
 
@@ -73,6 +74,7 @@ pub async fn note_refusal(
     refusal: &TextRefusal,
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
+    storefront.metrics.judged_text(refusal.rule());
     let mut tx = storefront.pool.begin().await?;
     if let TextRefusal::Pumping { texted, used } = refusal {
         let reason = format!("{texted} codes were texted within ten minutes, and only {used} of them were used");

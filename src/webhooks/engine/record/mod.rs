@@ -30,11 +30,11 @@ impl Webhooks {
         refill: impl FnOnce() -> Refill,
     ) -> Result<Recorded, sqlx::Error> {
         let now = self.clock.now();
-        let (mut columns, mut gone) = (Columns::default(), BTreeMap::new());
+        let (mut columns, mut states, mut gone) = (Columns::default(), Vec::with_capacity(attempts.len()), BTreeMap::new());
         columns.subscriptions = attempts.iter().map(|attempt| attempt.subscription.uuid()).collect::<BTreeSet<_>>().into_iter().collect();
         for attempt in attempts {
             let verdict = attempt.outcome.verdict(attempt.ended_at);
-            columns.push(attempt, verdict);
+            states.push(columns.push(attempt, verdict));
             if verdict == Verdict::Gone && !attempt.is_replay {
                 let (company, subscription, url) = (attempt.company, attempt.subscription, attempt.endpoint.url.clone());
                 gone.insert(subscription, Gone { company, subscription, url });
@@ -46,6 +46,9 @@ impl Webhooks {
         let claimed_until = taken.iter().map(|(due_at, taken)| (taken.subscription, *due_at)).collect();
         let traced = self.traces_of(&mut conn, taken.iter().map(|(_, taken)| taken.event)).await;
         let claimed = self.complete(&mut conn, taken.into_iter().map(|(_, taken)| taken).collect(), &traced).await?;
+        for (attempt, state) in attempts.iter().zip(states) {
+            self.metrics.recorded(attempt, state);
+        }
         if recorded < attempts.len() as u64 {
             tracing::warn!(lost = attempts.len() as u64 - recorded, "leases expired before their attempts ended");
         }
@@ -96,7 +99,8 @@ pub struct Columns {
 }
 
 impl Columns {
-    fn push(&mut self, attempt: &Attempt, verdict: Verdict) {
+    /// Adds an attempt, and returns the state that follows from it.
+    fn push(&mut self, attempt: &Attempt, verdict: Verdict) -> State {
         let (state, due_at) = match delivery_state::next(attempt.failures, verdict, attempt.ended_at) {
             Next::Delivered => (State::Delivered, None),
             Next::Retry(at) => (State::Retrying, Some(at)),
@@ -118,5 +122,6 @@ impl Columns {
         self.response_bodies.push(answer.map(|answer| answer.body.clone()));
         self.states.push(state.as_str());
         self.due_at.push(due_at);
+        state
     }
 }

@@ -85,6 +85,7 @@ async fn the_page_adds_a_resource_from_the_table_to_the_routes() {
         trusted_proxies: TrustedProxies::default(),
         clock: world.clock.clone(),
         traces: world.state.traces.clone(),
+        metrics: world.state.requests.clone(),
         access_log: true,
         stopping: world.state.lifecycle.stopping().clone(),
     };

@@ -1,0 +1,36 @@
+//! What is counted of texts that are handed to providers.
+
+use crate::kernel::metrics::{Counter, Family, Registry};
+use crate::providers::sms::ProviderName;
+
+crate::labels! {
+    /// The provider.
+    pub struct ProviderLabels {
+        /// Its name in the settings.
+        pub provider: &'static str,
+    }
+}
+
+crate::labels! {
+    /// Of a text that was handed to a provider.
+    pub struct HandedLabels {
+        /// The name of the provider in the settings.
+        pub provider: &'static str,
+        /// `taken`, `silence`, `number_refused` or `failed`.
+        pub outcome: &'static str,
+    }
+}
+
+/// The counters of all providers. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Metrics(Family<HandedLabels, Counter>);
+
+impl Metrics {
+    pub(super) fn register(&self, registry: &mut Registry) {
+        registry.register("portico_sms_handed_over", "Texts that were handed to a provider, and what came of it", &self.0);
+    }
+
+    pub(super) fn count(&self, provider: ProviderName, outcome: &'static str) {
+        self.0.get_or_create(&HandedLabels { provider: provider.as_str(), outcome }).inc();
+    }
+}

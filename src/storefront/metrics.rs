@@ -1,0 +1,72 @@
+//! What is counted of codes, texts and sign-ins.
+
+use crate::kernel::metrics::{Counter, Family, Registry};
+
+crate::labels! {
+    /// Of a code that was sent.
+    pub struct ChannelLabels {
+        /// `sms` or `email`.
+        pub channel: &'static str,
+    }
+}
+
+crate::labels! {
+    /// Of a guess at a code.
+    pub struct GuessLabels {
+        /// `right`, `wrong`, `expired`, `locked` or `locked_out`.
+        pub verdict: &'static str,
+    }
+}
+
+crate::labels! {
+    /// Of a text that somebody asked for.
+    pub struct TextLabels {
+        /// `allowed`, or the rule of the guard that refused it.
+        pub verdict: &'static str,
+    }
+}
+
+crate::labels! {
+    /// Of an attempt to sign in.
+    pub struct SignInLabels {
+        /// As in the audit: a word of it, or the name of an identity provider of the settings.
+        pub method: String,
+        /// `signed_in` or `refused`.
+        pub outcome: &'static str,
+    }
+}
+
+/// The storefront's counters. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct Metrics {
+    codes: Family<ChannelLabels, Counter>,
+    guesses: Family<GuessLabels, Counter>,
+    texts: Family<TextLabels, Counter>,
+    sign_ins: Family<SignInLabels, Counter>,
+}
+
+impl Metrics {
+    pub fn register(&self, registry: &mut Registry) {
+        registry.register("portico_codes_issued", "Verification codes that were made, by the way in which they were sent", &self.codes);
+        registry.register("portico_code_guesses", "Guesses at verification codes", &self.guesses);
+        registry.register("portico_texts", "Texts that the SMS guard judged", &self.texts);
+        registry.register("portico_sign_ins", "Attempts of customers to sign in", &self.sign_ins);
+    }
+
+    pub fn issued(&self, channel: &'static str) {
+        self.codes.get_or_create(&ChannelLabels { channel }).inc();
+    }
+
+    pub fn guessed(&self, verdict: &'static str) {
+        self.guesses.get_or_create(&GuessLabels { verdict }).inc();
+    }
+
+    pub fn judged_text(&self, verdict: &'static str) {
+        self.texts.get_or_create(&TextLabels { verdict }).inc();
+    }
+
+    pub fn tried(&self, method: &str, signed_in: bool) {
+        let outcome = if signed_in { "signed_in" } else { "refused" };
+        self.sign_ins.get_or_create(&SignInLabels { method: method.to_owned(), outcome }).inc();
+    }
+}
