@@ -5,6 +5,7 @@ mod health;
 mod openapi;
 mod problems;
 mod process;
+mod sealed;
 mod state;
 
 use axum::Router;
@@ -28,6 +29,7 @@ use crate::{realtime, storefront};
 
 pub use extensions::{catalogue, declarations};
 pub use process::{Dependencies, Process, SetupError};
+pub use sealed::sealed_columns;
 pub use state::AppState;
 
 /// The routes of all modules; in development, those of the mailbox too. An unknown path gets `route_unknown`.

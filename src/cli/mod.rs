@@ -7,8 +7,10 @@ mod doctor;
 mod gateway;
 mod healthcheck;
 mod key;
+mod keys;
 mod listen;
 mod operator;
+mod progress;
 mod record;
 mod secret_input;
 mod store;
@@ -74,6 +76,9 @@ enum Command {
     /// Store keys and API keys
     #[command(subcommand)]
     Key(key::KeyCommand),
+    /// The application key
+    #[command(subcommand)]
+    Keys(keys::KeysCommand),
     /// Operators: the people who are mailed when a webhook fails, and who sign in to the console
     #[command(subcommand)]
     Operator(operator::OperatorCommand),
@@ -129,6 +134,7 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
         Command::Company(command) => command.run(&config).await?,
         Command::Store(command) => command.run(&config).await?,
         Command::Key(command) => command.run(&config).await?,
+        Command::Keys(command) => return command.run(&config).await,
         Command::Operator(command) => command.run(&config).await?,
         Command::Gateway(command) => command.run(&config).await?,
         Command::Customer(command) => command.run(&config).await?,

@@ -23,6 +23,7 @@ pub mod password_hashing;
 pub mod problem;
 pub mod rate_limit;
 pub mod request_id;
+pub mod sealed_values;
 pub mod settings;
 pub mod tally;
 pub mod template;

@@ -101,7 +101,7 @@ use crate::resources::Extension;
 
 pub use delivering::{Delivering, SettingsError};
 pub use delivery_log::Delivery;
-pub use endpoint::{LONGEST_ATTEMPT, SigningSecret};
+pub use endpoint::{LONGEST_ATTEMPT, SEALED, SigningSecret};
 pub use figures::EXPIRES_SOON;
 pub use forwarding::{Forwarder, ReadEvent};
 pub use replays::Replay;
