@@ -1,5 +1,6 @@
 //! The command line.
 
+mod backups;
 mod company;
 mod customer;
 mod docs;
@@ -48,6 +49,10 @@ enum Command {
     Serve(serve::Arguments),
     /// Apply pending migrations to the database
     Migrate,
+    /// Back up the database, with what it needs to be restored
+    Backup(backups::backup::Arguments),
+    /// Restore a backup into an empty database
+    Restore(backups::restore::Arguments),
     /// Show the keys of the demonstration company, creating it if needed
     Demo {
         /// Print as JSON
@@ -122,6 +127,8 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
     match command {
         Command::Serve(arguments) => serve::run(config, arguments).await?,
         Command::Migrate => migrate(&config).await?,
+        Command::Backup(arguments) => backups::backup::run(&config, &arguments).await?,
+        Command::Restore(arguments) => backups::restore::run(&config, &arguments).await?,
         Command::Demo { json, shell } => demo(&config, json, shell).await?,
         Command::Doctor => return doctor::run(&config).await,
         Command::Docs(arguments) => docs::run(&config, &arguments)?,

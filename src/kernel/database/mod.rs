@@ -2,6 +2,7 @@
 
 mod connection;
 mod connector;
+mod libpq;
 mod notifications;
 mod pool;
 mod servers;

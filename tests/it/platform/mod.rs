@@ -1,5 +1,6 @@
 //! The program as a whole: its commands, its database, its documents.
 
+mod backups;
 mod commands;
 mod database_away;
 mod documentation;
