@@ -24,6 +24,8 @@ use crate::serve::shutdown_signal;
 const PAUSE: Duration = Duration::from_millis(200);
 /// How often it is. A transaction that lasts longer keeps its value under the key before, and the command says so.
 const WALKS: usize = 25;
+/// How many rows whose value is lost are named to people.
+const NAMED: usize = 20;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum KeysCommand {
@@ -102,8 +104,9 @@ fn as_text(key: &ApplicationKey, rotated: &[Rotated], is_stopped: bool) -> Strin
         .map(|Rotated { column, values, resealed, .. }| format!("{:width$}  {resealed} of {values} sealed again", column.content))
         .collect();
     for Rotated { column, lost, .. } in rotated.iter().filter(|column| !column.lost.is_empty()) {
-        let ids = lost.iter().map(Uuid::to_string).collect::<Vec<_>>().join(" ");
-        lines.push(format!("None of the keys opens {} of the {}: {ids}", lost.len(), column.content));
+        let named = lost.iter().take(NAMED).map(Uuid::to_string).collect::<Vec<_>>().join(" ");
+        let others = if lost.len() > NAMED { ", and others (--json names all)" } else { "" };
+        lines.push(format!("None of the keys opens {} of the {}: {named}{others}", lost.len(), column.content));
     }
     let passed_over: u64 = rotated.iter().map(|column| column.passed_over).sum();
     lines.push(match (is_stopped, passed_over, rotated.iter().any(|column| !column.lost.is_empty())) {

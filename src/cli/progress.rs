@@ -23,12 +23,12 @@ pub(super) struct Progress {
 impl Progress {
     /// Of so many things.
     pub(super) fn new(what: &'static str, total: u64) -> Self {
-        Self::with(what, Some(total), false, "{msg:38} {bar:30} {pos} of {len}, {eta} left")
+        Self::with(what, Some(total), false, "{msg} {wide_bar} {pos} of {len}, {eta} left")
     }
 
     /// Of so many bytes, if it is known how many.
     pub(super) fn of_bytes(what: &'static str, total: Option<u64>) -> Self {
-        let template = if total.is_some() { "{msg} {bar:30} {bytes} of {total_bytes}, {eta} left" } else { "{msg} {spinner} {bytes}" };
+        let template = if total.is_some() { "{msg} {wide_bar} {bytes} of {total_bytes}, {eta} left" } else { "{msg} {spinner} {bytes}" };
         Self::with(what, total, true, template)
     }
 

@@ -22,7 +22,7 @@ pub(super) enum Refusal {
          extensions.retired"
     )]
     KindsMissing(String),
-    #[error("the database has {0} tables already: create an empty one (createdb), and name it in database.url")]
+    #[error("the database has {0} tables and views already: create an empty one (createdb), and name it in database.url")]
     NotEmpty(i64),
     #[error("the dump is not the one that the manifest describes: it was changed or copied in part; use another copy of the backup")]
     OtherDump,

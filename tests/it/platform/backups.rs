@@ -211,7 +211,7 @@ async fn a_backup_that_does_not_fit_is_refused_and_nothing_is_changed() {
     let restore = ["restore", path.to_str().unwrap()];
     let output = portico(&restore, &backed_up.settings(&backed_up.shop.world.database)).output().await.unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("tables already: create an empty one (createdb), and name it in database.url"), "{said}");
+    assert!(said.contains("tables and views already: create an empty one (createdb), and name it in database.url"), "{said}");
     // The key may also be one that is being replaced.
     let previous = backed_up.shop.world.application_key_setting.clone();
     let settings = [("database.url", backed_up.empty.as_str()), ("application_key", &other), ("previous_application_keys", &previous)];
