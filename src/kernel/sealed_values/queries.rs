@@ -4,8 +4,14 @@ use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
 use crate::kernel::database::{Connection, column};
-use crate::kernel::sealed_values::walk::SealedValue;
 use crate::kernel::sealed_values::{Context, SealedColumn};
+
+/// A value, and what it is sealed for.
+pub(super) struct SealedValue {
+    pub(super) id: Uuid,
+    pub(super) context: String,
+    pub(super) sealed: Vec<u8>,
+}
 
 /// A value that is sealed again.
 pub(super) struct SealedAgain {

@@ -3,16 +3,11 @@
 use uuid::Uuid;
 
 use crate::kernel::database::Pool;
-use crate::kernel::sealed_values::{SealedColumn, queries};
+use crate::kernel::sealed_values::SealedColumn;
+use crate::kernel::sealed_values::queries::{self, SealedValue};
 
 /// How many values are read at once.
 const BATCH: i64 = 500;
-
-pub(super) struct SealedValue {
-    pub(super) id: Uuid,
-    pub(super) context: String,
-    pub(super) sealed: Vec<u8>,
-}
 
 pub(super) struct Walk<'a> {
     pub(super) pool: &'a Pool,
