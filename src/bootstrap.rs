@@ -41,6 +41,9 @@ pub enum BootstrapError {
     /// It is not base64 of at least 32 bytes.
     #[error(transparent)]
     InvalidApplicationKey(#[from] InvalidApplicationKey),
+    /// One of the further keys is not.
+    #[error("each of previous_application_keys must be base64 of at least 32 bytes, as the application key was")]
+    InvalidPreviousKey,
     /// The private server of development did not start.
     #[error("the private PostgreSQL did not start")]
     PrivatePostgres(#[from] PostgresError),
@@ -169,14 +172,15 @@ async fn migrate_later(pool: &Pool, stopping: &CancellationToken) {
     }
 }
 
-/// The configured application key. Development generates one and stores it.
+/// The configured application key, with the further ones that open. Development generates one and stores it.
 pub fn application_key(config: &Config) -> Result<ApplicationKey, BootstrapError> {
     let setting: SecretString = match (config.application_key(), config.environment()) {
         (Some(key), _) => key,
         (None, Environment::Production) => return Err(BootstrapError::NoApplicationKey),
         (None, Environment::Development) => workspace::application_key(&config.data_dir())?,
     };
-    Ok(ApplicationKey::parse(&setting)?)
+    let key = ApplicationKey::parse(&setting)?;
+    key.with_previous(&config.previous_application_keys).map_err(|InvalidApplicationKey| BootstrapError::InvalidPreviousKey)
 }
 
 /// The URL of the private server of another process.

@@ -8,6 +8,7 @@ mod metrics;
 mod openapi;
 mod problems;
 mod process;
+mod sealed;
 mod state;
 
 use axum::Router;
@@ -33,6 +34,7 @@ pub use admin_listener::AdminListener;
 pub use extensions::{catalogue, declarations};
 pub use metrics::{Metrics, Swept};
 pub use process::{Dependencies, Process, SetupError};
+pub use sealed::sealed_columns;
 pub use state::AppState;
 
 /// The routes of all modules; in development, those of the mailbox too. An unknown path gets `route_unknown`.

@@ -81,7 +81,7 @@ impl Process {
             identity_providers: IdentityProviders::new(&customers, &clock, &lifecycle)?,
             operators_provider: operators,
             card: Card::new(&config.providers.card)?,
-            socket_key: SocketKey::parse(&config.socket.key)?,
+            socket_key: SocketKey::parse(&config.socket.key, &config.socket.previous_keys)?,
             delivering: Delivering::new(&config.webhooks, resolver, clock.clone(), traces.clone())?,
             traces,
             config: Arc::new(config.clone()),

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod backups;
 mod company;
 mod customer;
 mod docs;
@@ -7,8 +8,10 @@ mod doctor;
 mod gateway;
 mod healthcheck;
 mod key;
+mod keys;
 mod listen;
 mod operator;
+mod progress;
 mod record;
 mod secret_input;
 mod store;
@@ -47,6 +50,10 @@ enum Command {
     Serve(serve::Arguments),
     /// Apply pending migrations to the database
     Migrate,
+    /// Back up the database, with what it needs to be restored
+    Backup(backups::backup::Arguments),
+    /// Restore a backup into an empty database
+    Restore(backups::restore::Arguments),
     /// Show the keys of the demonstration company, creating it if needed
     Demo {
         /// Print as JSON
@@ -75,6 +82,9 @@ enum Command {
     /// Store keys and API keys
     #[command(subcommand)]
     Key(key::KeyCommand),
+    /// The application key
+    #[command(subcommand)]
+    Keys(keys::KeysCommand),
     /// Operators: the people who are mailed when a webhook fails, and who sign in to the console
     #[command(subcommand)]
     Operator(operator::OperatorCommand),
@@ -128,6 +138,8 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
     match command {
         Command::Serve(arguments) => serve::run(config, arguments).await?,
         Command::Migrate => migrate(&config).await?,
+        Command::Backup(arguments) => backups::backup::run(&config, &arguments).await?,
+        Command::Restore(arguments) => backups::restore::run(&config, &arguments).await?,
         Command::Demo { json, shell } => demo(&config, json, shell).await?,
         Command::Doctor => return doctor::run(&config).await,
         Command::Docs(arguments) => docs::run(&config, &arguments)?,
@@ -140,6 +152,7 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
         Command::Company(command) => command.run(&config).await?,
         Command::Store(command) => command.run(&config).await?,
         Command::Key(command) => command.run(&config).await?,
+        Command::Keys(command) => return command.run(&config).await,
         Command::Operator(command) => command.run(&config).await?,
         Command::Gateway(command) => command.run(&config).await?,
         Command::Customer(command) => command.run(&config).await?,

@@ -6,11 +6,13 @@
 //!
 //! ```text
 //! variables           the variables of the environment that are settings
+//! files               the settings that such a variable does not have itself, but in a file
 //! layer               what one source says, with the list of identity providers as sections by name
 //! admin_listen        where the metrics are
 //! ```
 
 mod admin_listen;
+mod files;
 mod layer;
 mod variables;
 
@@ -46,6 +48,9 @@ pub struct Config {
     #[serde(deserialize_with = "settings::optional")]
     environment: Option<Environment>,
     application_key: SecretString,
+    /// Further keys that open what is stored: those that `application_key` has replaced, or the one that will replace it.
+    #[serde(deserialize_with = "settings::secrets")]
+    pub previous_application_keys: Vec<SecretString>,
     /// `[http]`
     pub http: Http,
     /// `[database]`

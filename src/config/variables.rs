@@ -3,22 +3,26 @@
 //! Others may have names that begin in the same way. Kubernetes gives every container the address of every service of its namespace, as
 //! `PORTICO_SERVICE_HOST` and `PORTICO_PORT_8080_TCP` for a service that is named `portico`. They are left alone, unless they look like a
 //! setting that was misspelt: an operator who wrote `PORTICO_HTTP_LISTEN` must not believe that it has an effect.
+//!
+//! A variable with `__FILE` behind the name of a setting names a file that has its value ([`files`]).
 
 use std::collections::HashMap;
 
 use config::{ConfigError, Environment, File, FileFormat, Source, Value, ValueKind};
 
+use crate::config::files;
+
 const PREFIX: &str = "PORTICO_";
 const SEPARATOR: &str = "__";
 /// The settings that belong to no section, whose variables therefore have no separator.
-const WITHOUT_SECTION: [&str; 2] = ["ENVIRONMENT", "APPLICATION_KEY"];
+const WITHOUT_SECTION: [&str; 3] = ["ENVIRONMENT", "APPLICATION_KEY", "PREVIOUS_APPLICATION_KEYS"];
 /// How many letters may be missing, wrong, swapped or too many in a variable that is taken for a misspelt setting.
 const SLIPS: usize = 2;
 
 /// The settings among `variables`. The file `defaults` has every setting.
 ///
 /// # Errors
-/// Names a variable that looks like a setting without being one.
+/// Names a variable that looks like a setting without being one, or a file that cannot be used.
 pub(super) fn settings(variables: impl Iterator<Item = (String, String)>, defaults: &str) -> Result<Environment, ConfigError> {
     let mut ours = HashMap::new();
     for (name, value) in variables {
@@ -29,11 +33,15 @@ pub(super) fn settings(variables: impl Iterator<Item = (String, String)>, defaul
             return Err(ConfigError::Message(format!("{name} is not a setting; is {PREFIX}{meant} meant?")));
         }
     }
+    let ours = files::read(ours).map_err(|refused| ConfigError::Message(refused.to_string()))?;
     Ok(Environment::with_prefix("PORTICO").prefix_separator("_").separator(SEPARATOR).source(Some(ours)))
 }
 
-/// The variable of the setting that differs from `key` in its underscores or by a slip.
+/// The variable of the setting that differs from `key` in its underscores or by a slip, or the one that names a file with its value.
 fn nearest_setting(key: &str, defaults: &str) -> Result<Option<String>, ConfigError> {
+    if let Some(setting) = key.strip_suffix("_FILE") {
+        return Ok(nearest_setting(setting, defaults)?.map(|meant| meant + files::SUFFIX));
+    }
     let squeezed = |name: &str| name.replace('_', "").to_uppercase();
     let distance = |setting: &String| strsim::damerau_levenshtein(&squeezed(setting), &squeezed(key));
     let mut known = Vec::new();
@@ -83,6 +91,25 @@ mod tests {
     }
 
     #[test]
+    fn every_setting_can_be_in_a_file() {
+        let (file, text) = (concat!(env!("CARGO_MANIFEST_DIR"), "/rustfmt.toml"), include_str!("../../rustfmt.toml").trim_end());
+        let defaults = include_str!("../../config/default.toml");
+        let value = |name: String, value: &str| {
+            let read = settings([(name, value.to_owned())].into_iter(), defaults).unwrap().collect().unwrap();
+            read.into_iter().map(|(key, value)| (key, value.into_string().unwrap())).collect::<Vec<_>>()
+        };
+        let mut known = Vec::new();
+        for (name, value) in File::from_str(defaults, FileFormat::Toml).collect().unwrap() {
+            gather(&name, &value, &mut known);
+        }
+        assert!(known.len() > 80);
+        for setting in known {
+            let variable = format!("PORTICO_{setting}");
+            assert_eq!(value(format!("{variable}__FILE"), file), value(variable, text), "{setting}");
+        }
+    }
+
+    #[test]
     fn a_misspelt_setting_is_not_taken_for_somebody_elses() {
         for (name, meant) in [
             ("PORTICO_HTTP_LISTEN", "PORTICO_HTTP__LISTEN"),
@@ -90,6 +117,8 @@ mod tests {
             ("PORTICO_APLICATION_KEY", "PORTICO_APPLICATION_KEY"),
             ("PORTICO_ENVIRONEMNT", "PORTICO_ENVIRONMENT"),
             ("PORTICO_SMS_TWILIO_AUTH_TOKEN", "PORTICO_SMS__TWILIO__AUTH_TOKEN"),
+            ("PORTICO_APPLICATION_KEY_FILE", "PORTICO_APPLICATION_KEY__FILE"),
+            ("PORTICO_SOCKET_KEY_FILE", "PORTICO_SOCKET__KEY__FILE"),
         ] {
             assert_eq!(read(name), Err(format!("{name} is not a setting; is {meant} meant?")));
         }

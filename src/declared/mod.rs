@@ -54,6 +54,7 @@ use crate::companies::Companies;
 use crate::resources::{Extension, Operation};
 
 pub use declaration::{BuiltIn, Declaration, FieldForm, Incompatible, InvalidDeclaration};
+pub use queries::{Records, count_records_of_others};
 pub use record::DeclaredRecord;
 pub use schemas::Unsuitable;
 pub use settings::{Settings, load};

@@ -15,12 +15,14 @@ pub(super) struct Known {
 /// The number of live records of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Records {
+    /// The kind.
     pub kind: String,
+    /// How many there are.
     pub count: i64,
 }
 
 /// The live records of kinds that are not among `kinds`. Only their records are counted, by the index of their kind.
-pub(super) async fn count_records_of_others(conn: &mut Connection, kinds: &[String]) -> Result<Vec<Records>, sqlx::Error> {
+pub async fn count_records_of_others(conn: &mut Connection, kinds: &[String]) -> Result<Vec<Records>, sqlx::Error> {
     sqlx::query_as!(
         Records,
         r#"select kind as "kind!", count as "count!"

@@ -4,9 +4,22 @@ use std::marker::PhantomData;
 
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer};
+use uuid::Uuid;
 
 use crate::kernel::crypto::{ApplicationKey, CannotOpen, hmac_sha256};
 use crate::kernel::ids::GatewayId;
+use crate::kernel::sealed_values::{Context, SealedColumn};
+
+/// The columns that hold credentials.
+pub const SEALED: [SealedColumn; 3] = [
+    column("secret_key", "secret keys of gateways", |id| context::<Calling>(id.into())),
+    column("signing_secret", "signing secrets of gateways", |id| context::<Signing>(id.into())),
+    column("previous_signing_secret", "previous signing secrets of gateways", |id| context::<Signing>(id.into())),
+];
+
+const fn column(column: &'static str, content: &'static str, context: fn(Uuid) -> String) -> SealedColumn {
+    SealedColumn { table: "gateways", column, content, context: Context::OfId(context) }
+}
 
 /// A credential copied from the gateway's console. A value sealed as one kind of credential cannot be opened as another kind.
 #[derive(Clone, Debug)]
@@ -94,7 +107,6 @@ fn context<K: Purpose>(gateway: GatewayId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use uuid::Uuid;
 
     #[test]
     fn a_credential_decrypts_only_as_its_own_kind_and_in_its_own_row() {

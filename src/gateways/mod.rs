@@ -88,7 +88,7 @@ use crate::resources::Extension;
 
 pub use accounts::{ActiveGateway, CardGateways, Gateway, GatewayBody, GatewayError, count_card_gateways, find_card_gateway};
 pub use callbacks::CallbackRecord;
-pub use credential::{Credential, GatewaySigningSecret, InvalidCredential, Purpose, SecretKey};
+pub use credential::{Credential, GatewaySigningSecret, InvalidCredential, Purpose, SEALED, SecretKey};
 pub use ledger::CallbackBacklog;
 pub use payments::Payment;
 pub use state::{Gateways, Settings};

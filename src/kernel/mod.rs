@@ -28,6 +28,7 @@ pub mod problem;
 pub mod rate_limit;
 pub mod request_id;
 pub mod request_metrics;
+pub mod sealed_values;
 pub mod settings;
 pub mod signals;
 pub mod tally;

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 use std::time::Duration;
 
+use secrecy::SecretString;
 use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer};
 
 /// `#[serde(deserialize_with = "settings::optional")]`: `""` is `None`, so that every key can be listed in the defaults and an
@@ -48,12 +49,23 @@ pub fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D
     if time.as_secs() == 0 { Err(D::Error::custom("this duration must be at least one second")) } else { Ok(time) }
 }
 
-/// `#[serde(deserialize_with = "settings::list")]`: an array, or comma-separated text for environment variables.
+/// `#[serde(deserialize_with = "settings::list")]`: an array, or text for environment variables, with commas or ends of lines between the
+/// items.
 pub fn list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: FromStr<Err: Display>,
 {
+    let items = items(deserializer)?;
+    items.iter().map(|item| item.parse().map_err(|error: T::Err| D::Error::custom(format!("{item}: {error}")))).collect()
+}
+
+/// `#[serde(deserialize_with = "settings::secrets")]`: a list of secrets, which no error shows.
+pub fn secrets<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SecretString>, D::Error> {
+    Ok(items(deserializer)?.into_iter().map(SecretString::from).collect())
+}
+
+fn items<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(serde::Deserialize)]
     #[serde(untagged)]
     enum Form {
@@ -74,9 +86,8 @@ where
             }
         }
     }
-    let items: Vec<String> = match Form::deserialize(deserializer)? {
+    Ok(match Form::deserialize(deserializer)? {
         Form::Array(items) => items.into_iter().map(Item::into_text).collect(),
-        Form::Text(text) => text.split(',').map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect(),
-    };
-    items.iter().map(|item| item.parse().map_err(|error: T::Err| D::Error::custom(format!("{item}: {error}")))).collect()
+        Form::Text(text) => text.split([',', '\n']).map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect(),
+    })
 }

@@ -106,7 +106,7 @@ impl Claims {
 }
 
 impl Holder {
-    /// Verifies a token: signed with the shared key, for this issuer and audience, and not expired.
+    /// Verifies a token: signed with the shared key, or with one that it replaces, for this issuer and audience, and not expired.
     pub(super) fn of(token: &str, key: &SocketKey, settings: &Settings, now: DateTime<Utc>) -> Result<Self, TokenRefusal> {
         let mut validation = Validation::new(Algorithm::HS256);
         validation.set_issuer(&[&settings.issuer]);
@@ -114,8 +114,8 @@ impl Holder {
         validation.set_required_spec_claims(&["iss", "aud", "sub", "exp"]);
         // The library reads the system clock. `until` is compared with the service's own clock below.
         validation.validate_exp = false;
-        let read = decode::<Claims>(token, &DecodingKey::from_secret(key.bytes()), &validation);
-        let claims = read.map_err(|_| TokenRefusal::Invalid)?.claims;
+        let mut read = key.all().filter_map(|key| decode::<Claims>(token, &DecodingKey::from_secret(key), &validation).ok());
+        let claims = read.next().ok_or(TokenRefusal::Invalid)?.claims;
         let until = DateTime::from_timestamp(claims.exp, 0).ok_or(TokenRefusal::Invalid)?;
         let sign_in = claims.sid.parse().map_err(|_| TokenRefusal::Invalid)?;
         match now < until {

@@ -16,6 +16,9 @@ use crate::realtime::key::SocketKey;
 pub struct Settings {
     /// The key shared with the socket server. Empty: no socket authentication.
     pub key: SecretString,
+    /// Further keys that verify.
+    #[serde(deserialize_with = "settings::secrets")]
+    pub previous_keys: Vec<SecretString>,
     /// The `iss` of socket tokens.
     pub issuer: String,
     /// The `aud` of socket tokens.

@@ -65,6 +65,7 @@ use chrono::TimeDelta;
 use crate::kernel::rate_limit;
 
 pub use access::SignedInCustomer;
+pub use accounts::devices::SEALED;
 pub use accounts::export::{Exported, export_customer};
 pub use customers::company_of_customer;
 pub use messages::{Fault, Messages, MessagesError, Settings as MessagesSettings};

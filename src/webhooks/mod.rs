@@ -103,7 +103,7 @@ use crate::resources::Extension;
 
 pub use delivering::{Delivering, SettingsError};
 pub use delivery_log::Delivery;
-pub use endpoint::{LONGEST_ATTEMPT, SigningSecret};
+pub use endpoint::{LONGEST_ATTEMPT, SEALED, SigningSecret};
 pub use engine::backlog::Backlog;
 pub use figures::EXPIRES_SOON;
 pub use forwarding::{Forwarder, ReadEvent};

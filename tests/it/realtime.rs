@@ -247,6 +247,31 @@ async fn only_a_question_signed_just_now_is_answered() {
 }
 
 #[tokio::test]
+async fn while_the_key_is_replaced_the_socket_server_may_have_either() {
+    let (world, login, before) = ada(&[]).await;
+    let channel = format!("customer.{}", customer(&login));
+    let new = "the-new-key-of-the-socket-server-and-of-the-service";
+    let replacing = world.reconfigured("", &[("socket.key", new), ("socket.previous_keys", KEY)]);
+    let after = replacing.socket_token(&token(&login)).await;
+    let ask = async |world: &World, key: &str, token: &str| {
+        let (timestamp, body) = (world.clock.now().timestamp().to_string(), json!({ "token": token, "channel": channel }).to_string());
+        world.signed_question(&timestamp, &sign(key, &timestamp, &body), body).send().await
+    };
+    for key in [KEY, new] {
+        for token in [&before, &after] {
+            assert_eq!(ask(&replacing, key, token).await.ok(200)["allow"], true);
+        }
+    }
+    // An instance that knows the new key but does not sign with it yet believes what the others have signed.
+    let knows_both = world.reconfigured("", &[("socket.key", KEY), ("socket.previous_keys", new)]);
+    assert_eq!(ask(&knows_both, KEY, &after).await.ok(200)["allow"], true);
+    let replaced = world.reconfigured("", &[("socket.key", new)]);
+    assert_eq!(ask(&replaced, new, &after).await.ok(200)["allow"], true);
+    assert_eq!(ask(&replaced, new, &before).await.ok(200)["reason"], "token_invalid");
+    ask(&replaced, KEY, &after).await.refused(401, "socket_signature_invalid");
+}
+
+#[tokio::test]
 async fn a_socket_token_is_accepted_by_the_socket_server_only() {
     let (world, _, ada) = ada(&[]).await;
     world.storefront_get("customers/me").token(&ada).send().await.refused(401, "customer_token_invalid");

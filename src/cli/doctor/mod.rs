@@ -1,10 +1,11 @@
 //! `portico doctor`: checks everything that the service depends on and explains what is wrong.
 //!
-//! [`database`] checks Postgres and its contents, [`outside`] external services. Each configured service gets a request that sends
+//! [`database`] checks Postgres and its contents, [`sealed`] the secrets in it, [`outside`] external services. Each configured service gets a request that sends
 //! no messages and costs nothing. A service that is not configured is a note, not an error.
 
 mod database;
 mod outside;
+mod sealed;
 
 use std::borrow::Cow;
 use std::process::ExitCode;
@@ -45,6 +46,7 @@ pub(super) async fn run(config: &Config) -> Result<ExitCode, Failure> {
         Ok(database) => {
             findings.extend(database::look(&database.pool).await.into_iter().map(|(what, finding)| (what.into(), finding)));
             findings.push(("cards".into(), outside::cards(config, &database.pool).await));
+            findings.extend(sealed::look(config, &database.pool).await.into_iter().map(|(what, finding)| (what.into(), finding)));
             findings.push(("extensions".into(), database::extensions(config, &database.pool).await));
             database.stop().await;
         }
@@ -63,7 +65,7 @@ pub(super) async fn run(config: &Config) -> Result<ExitCode, Failure> {
 
 fn key(config: &Config) -> Finding {
     match application_key(config) {
-        Ok(_) => Good("is valid".to_owned()),
+        Ok(key) => Good(format!("is valid; its fingerprint is {}", key.fingerprint())),
         Err(error) => Bad(chain(&error)),
     }
 }

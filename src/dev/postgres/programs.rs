@@ -71,6 +71,11 @@ fn is_of(full: &str, major: &str) -> bool {
     full.strip_prefix(major).is_some_and(|minor| !minor.starts_with(|it: char| it.is_ascii_digit()))
 }
 
+/// The first installed program with this name.
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    installed().map(|directory| directory.join(name)).find(|program| is_executable(program))
+}
+
 /// All directories where a system may keep the programs, each searched lazily.
 fn installed() -> impl Iterator<Item = PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();

@@ -3,11 +3,13 @@
 mod application_key;
 mod digest;
 mod mac;
+mod master_key;
 mod random;
 mod secret_token;
 
 pub use application_key::{ApplicationKey, CannotOpen, InvalidApplicationKey};
 pub use digest::{SecretDigest, sha256};
 pub use mac::{hmac_sha256, hmac_sha512};
+pub use master_key::Fingerprint;
 pub use random::{random_base62, random_bytes, random_digits, random_hex};
 pub(crate) use secret_token::secret_token;

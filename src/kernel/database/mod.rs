@@ -2,6 +2,7 @@
 
 mod connection;
 mod connector;
+mod libpq;
 mod looked_at;
 mod metrics;
 mod notifications;

@@ -23,7 +23,7 @@ use crate::kernel::clock::ServerClock;
 const HEAD_START: Duration = Duration::from_millis(300);
 
 /// The parameter of libpq that says which of several servers is wanted. Portico writes, so there is no choice.
-const WANTED: &str = "target_session_attrs";
+pub(super) const WANTED: &str = "target_session_attrs";
 
 /// How to connect to each of the servers. Clones share what is known of them.
 #[derive(Clone, Debug)]

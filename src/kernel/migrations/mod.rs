@@ -107,14 +107,8 @@ pub async fn must_be_applied(pool: &Pool) -> Result<(), MigrationError> {
 
 /// Compares the migrations of the database with those of this binary.
 pub async fn difference(pool: &Pool) -> Result<Difference, MigrationError> {
-    let known = sqlx::query_scalar!(r#"select to_regclass('_sqlx_migrations') is not null as "known!""#).fetch_one(pool).await?;
-    let applied: Vec<i64> = match known {
-        // The migrator creates this table itself, so it does not exist when the checked queries are compiled.
-        true => sqlx::query_scalar("select version from _sqlx_migrations where success").fetch_all(pool).await?,
-        false => Vec::new(),
-    };
-    let own = || MIGRATIONS.iter().map(|migration| migration.version);
-    let (first, last) = (own().min(), own().max());
+    let (applied, own) = (applied(pool).await?, known());
+    let (first, last) = (own.iter().copied().min(), own.iter().copied().max());
     if applied.iter().any(|version| Some(*version) < first) {
         return Err(MigrationError::BeforeFirstEdition);
     }
@@ -126,5 +120,20 @@ pub async fn difference(pool: &Pool) -> Result<Difference, MigrationError> {
             return Err(MigrationError::Beyond(at_least));
         }
     }
-    Ok(Difference { missing: own().filter(|version| !applied.contains(version)).count(), newer })
+    Ok(Difference { missing: own.iter().filter(|version| !applied.contains(version)).count(), newer })
+}
+
+/// The migrations that this binary knows.
+pub fn known() -> Vec<i64> {
+    MIGRATIONS.iter().map(|migration| migration.version).collect()
+}
+
+/// The migrations that the database has, in their order.
+pub async fn applied(pool: &Pool) -> Result<Vec<i64>, sqlx::Error> {
+    let any = sqlx::query_scalar!(r#"select to_regclass('_sqlx_migrations') is not null as "known!""#).fetch_one(pool).await?;
+    match any {
+        // The migrator creates this table itself, so it does not exist when the checked queries are compiled.
+        true => sqlx::query_scalar("select version from _sqlx_migrations where success order by version").fetch_all(pool).await,
+        false => Ok(Vec::new()),
+    }
 }

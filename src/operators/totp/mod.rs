@@ -26,7 +26,9 @@ use crate::operators::state::Operators;
 use crate::operators::totp::secret::TotpSecret;
 
 pub use qr_code::QrPath;
+pub use queries::count_operators_with_other_codes;
 pub use recovery_code::RecoveryCode;
+pub use secret::SEALED;
 
 /// What an operator needs to add the account to an app.
 #[derive(Clone)]
@@ -168,7 +170,7 @@ impl Operators {
 
     async fn use_code(&self, conn: &mut Connection, operator: OperatorId, code: &str) -> Result<bool, CodeRefusal> {
         if let Some(recovery) = RecoveryCode::read(code) {
-            return Ok(queries::use_recovery_code(conn, operator, &recovery.digest(&self.key, operator)).await?);
+            return Ok(queries::use_recovery_code(conn, operator, &recovery.digests(&self.key, operator)).await?);
         }
         let Some(sealed) = queries::find_secret(conn, operator).await? else { return Ok(false) };
         let secret = TotpSecret::open(&self.key, operator, &sealed)?;
@@ -182,7 +184,7 @@ impl Operators {
         let codes: Vec<_> = (0..recovery_code::COUNT).map(|_| RecoveryCode::generate()).collect();
         let digests: Vec<_> = codes.iter().map(|code| code.digest(&self.key, operator)).collect();
         queries::delete_recovery_codes(conn, operator).await?;
-        queries::insert_recovery_codes(conn, operator, &digests).await?;
+        queries::insert_recovery_codes(conn, operator, &digests, self.key.fingerprint()).await?;
         Ok(codes)
     }
 }

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::kernel::crypto::Fingerprint;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::OperatorId;
 
@@ -75,11 +76,31 @@ pub(super) async fn forget_secret(conn: &mut Connection, operator: OperatorId) -
     Ok(forgotten.execute(conn).await?.rows_affected() > 0)
 }
 
-pub(super) async fn insert_recovery_codes(conn: &mut Connection, operator: OperatorId, digests: &[Vec<u8>]) -> Result<(), sqlx::Error> {
-    sqlx::query!("insert into operator_recovery_codes (operator_id, digest) select $1, unnest($2::bytea[])", operator.uuid(), digests,)
-        .execute(conn)
-        .await?;
+pub(super) async fn insert_recovery_codes(
+    conn: &mut Connection,
+    operator: OperatorId,
+    digests: &[Vec<u8>],
+    fingerprint: Fingerprint,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "insert into operator_recovery_codes (operator_id, digest, key_fingerprint) select $1, unnest($2::bytea[]), $3",
+        operator.uuid(),
+        digests,
+        fingerprint.bytes(),
+    )
+    .execute(conn)
+    .await?;
     Ok(())
+}
+
+/// How many operators have recovery codes that only another key than this one may recognise.
+pub async fn count_operators_with_other_codes(conn: &mut Connection, fingerprint: Fingerprint) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select count(distinct operator_id) as "count!" from operator_recovery_codes where key_fingerprint is distinct from $1"#,
+        fingerprint.bytes(),
+    )
+    .fetch_one(conn)
+    .await
 }
 
 pub(super) async fn delete_recovery_codes(conn: &mut Connection, operator: OperatorId) -> Result<(), sqlx::Error> {
@@ -87,9 +108,9 @@ pub(super) async fn delete_recovery_codes(conn: &mut Connection, operator: Opera
     Ok(())
 }
 
-/// Uses the code up. Returns whether the operator had it.
-pub(super) async fn use_recovery_code(conn: &mut Connection, operator: OperatorId, digest: &[u8]) -> Result<bool, sqlx::Error> {
-    let used = sqlx::query!("delete from operator_recovery_codes where operator_id = $1 and digest = $2", operator.uuid(), digest);
+/// Uses the code up, which has one of these digests. Returns whether the operator had it.
+pub(super) async fn use_recovery_code(conn: &mut Connection, operator: OperatorId, digests: &[Vec<u8>]) -> Result<bool, sqlx::Error> {
+    let used = sqlx::query!("delete from operator_recovery_codes where operator_id = $1 and digest = any($2)", operator.uuid(), digests);
     Ok(used.execute(conn).await?.rows_affected() > 0)
 }
 

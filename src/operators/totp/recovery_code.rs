@@ -11,6 +11,8 @@ pub(super) const COUNT: usize = 10;
 /// The digits of a code without its hyphens: 64 bits.
 const DIGITS: usize = 16;
 
+const PURPOSE: &str = "recovery codes of operators";
+
 /// Four groups of four hex digits.
 #[derive(Clone, Debug)]
 pub struct RecoveryCode(SecretString);
@@ -39,7 +41,16 @@ impl RecoveryCode {
 
     /// How it is stored: worth nothing to somebody who has the database alone.
     pub(super) fn digest(&self, key: &ApplicationKey, operator: OperatorId) -> Vec<u8> {
-        key.mac("recovery codes of operators", format!("{} {operator}", self.reveal()).as_bytes()).as_ref().to_vec()
+        key.mac(PURPOSE, self.digested(operator).as_bytes()).as_ref().to_vec()
+    }
+
+    /// How it may be stored, by whichever key.
+    pub(super) fn digests(&self, key: &ApplicationKey, operator: OperatorId) -> Vec<Vec<u8>> {
+        key.macs(PURPOSE, self.digested(operator).as_bytes()).map(|mac| mac.as_ref().to_vec()).collect()
+    }
+
+    fn digested(&self, operator: OperatorId) -> String {
+        format!("{} {operator}", self.reveal())
     }
 }
 

@@ -6,9 +6,18 @@ use totp_rs::{Builder, Totp};
 
 use crate::kernel::crypto::{ApplicationKey, CannotOpen, random_bytes};
 use crate::kernel::ids::OperatorId;
+use crate::kernel::sealed_values::{Context, SealedColumn};
 
 /// The length of a secret: that of SHA-1, as RFC 4226 recommends.
 const BYTES: usize = 20;
+
+/// The column that holds secrets.
+pub const SEALED: SealedColumn = SealedColumn {
+    table: "operators",
+    column: "sealed_totp_secret",
+    content: "second factors of operators",
+    context: Context::OfId(|id| context(id.into())),
+};
 
 /// A secret, and the codes that follow from it: six digits, another every 30 seconds.
 #[derive(Clone, Debug)]

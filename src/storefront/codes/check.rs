@@ -8,7 +8,7 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::codes::rules::{GuessedCode, Tally, Verdict, judge};
-use crate::storefront::codes::{SubmittedCode, Target, digest, queries};
+use crate::storefront::codes::{SubmittedCode, Target, is_digest, queries};
 use crate::storefront::customers::{self, Customer};
 use crate::storefront::purpose::Purpose;
 use crate::storefront::sending::sms_guard;
@@ -86,7 +86,7 @@ pub async fn check(
         guesses: code.guesses,
         expires_at: code.expires_at,
         is_used: code.is_used,
-        matches: digest(&storefront.application_key, code.id, digits).is(&code.digest),
+        matches: is_digest(&code.digest, &storefront.application_key, code.id, digits),
         code,
     });
     let tally = Tally { wrong: counted.wrong, locked_out_until: counted.locked_out_until };

@@ -52,7 +52,18 @@ impl From<Value> for SubmittedCode {
     }
 }
 
+const PURPOSE: &str = "verification codes";
+
 /// The digest that is stored instead of the digits.
 fn digest(key: &ApplicationKey, id: Uuid, digits: &SecretString) -> SecretDigest {
-    key.mac("verification codes", &[id.as_bytes().as_slice(), digits.expose_secret().as_bytes()].concat())
+    key.mac(PURPOSE, &digested(id, digits))
+}
+
+/// Whether these are the digits that are stored as `digest`, by whichever key.
+fn is_digest(digest: &SecretDigest, key: &ApplicationKey, id: Uuid, digits: &SecretString) -> bool {
+    key.macs(PURPOSE, &digested(id, digits)).any(|mac| mac.is(digest))
+}
+
+fn digested(id: Uuid, digits: &SecretString) -> Vec<u8> {
+    [id.as_bytes().as_slice(), digits.expose_secret().as_bytes()].concat()
 }

@@ -11,9 +11,18 @@ use serde_json::json;
 
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::SubscriptionId;
+use crate::kernel::sealed_values::{Context, SealedColumn};
 
 /// Replaces a value in responses and logs.
 pub const MASK: &str = "********";
+
+/// The column that holds them.
+pub(super) const SEALED: SealedColumn = SealedColumn {
+    table: "subscriptions",
+    column: "sealed_headers",
+    content: "headers of webhooks",
+    context: Context::OfId(|id| context(id.into())),
+};
 
 /// Maximum number of headers of one subscription.
 const MAX_HEADERS: usize = 20;

@@ -16,6 +16,7 @@ use chrono::{DateTime, Utc};
 
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::SubscriptionId;
+use crate::kernel::sealed_values::SealedColumn;
 use crate::webhooks::targets::EndpointUrl;
 
 pub use attempt_timeout::{AttemptTimeout, LONGEST_ATTEMPT};
@@ -24,6 +25,9 @@ pub use extra_headers::{ExtraHeaders, MASK};
 pub use headers::{AttemptHeaders, Headers, SIGNATURES, as_json};
 pub use secret::SigningSecret;
 pub use signature::{SignatureFormat, SigningSecrets};
+
+/// The columns that hold what is opened here.
+pub const SEALED: [SealedColumn; 3] = [secret::SEALED[0], secret::SEALED[1], extra_headers::SEALED];
 
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("Portico-Webhooks/", env!("CARGO_PKG_VERSION")));
 

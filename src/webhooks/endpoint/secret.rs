@@ -8,8 +8,17 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::kernel::crypto::{ApplicationKey, CannotOpen, random_bytes};
 use crate::kernel::ids::SubscriptionId;
+use crate::kernel::sealed_values::{Context, SealedColumn};
 
 const PREFIX: &str = "whsec_";
+
+/// The columns that hold secrets.
+pub(super) const SEALED: [SealedColumn; 2] =
+    [column("sealed_secret", "signing secrets of webhooks"), column("sealed_previous_secret", "previous signing secrets of webhooks")];
+
+const fn column(column: &'static str, content: &'static str) -> SealedColumn {
+    SealedColumn { table: "subscriptions", column, content, context: Context::OfId(|id| context(id.into())) }
+}
 
 /// The secret that a subscriber verifies signatures with.
 #[derive(Clone, Debug)]

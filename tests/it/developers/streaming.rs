@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use axum::body::Bytes;
 use portico::callers::Scope;
 use portico::events;
 use portico::kernel::database::Connection;
@@ -12,77 +11,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
+use crate::support::streams::next_chunk;
 use crate::support::waiting::{in_time, until};
 use crate::support::{Answer, World};
-
-/// A stream as a client reads it.
-struct Stream {
-    response: reqwest::Response,
-    text: String,
-}
-
-/// An event of the stream, by field.
-#[derive(Debug, Default, PartialEq)]
-struct StreamedEvent {
-    id: String,
-    event: String,
-    data: String,
-}
-
-impl World {
-    async fn stream_of(&self, key: &str, query: &str, last_event_id: Option<&str>) -> reqwest::Response {
-        let address = format!("http://{}/developers/int/v1/events/stream{query}", self.address);
-        let mut request = reqwest::Client::builder().no_proxy().build().unwrap().get(address).bearer_auth(key);
-        if let Some(id) = last_event_id {
-            request = request.header("last-event-id", id);
-        }
-        request.send().await.unwrap()
-    }
-
-    /// Waits until no open transaction is older than an event; transactions of other stories on this server count too.
-    async fn everything_is_settled(&self) {
-        let unsettled = "select count(*) from events where transaction_id >= pg_snapshot_xmin(pg_current_snapshot())";
-        until("no open transaction is older than an event", async || self.count(unsettled).await == 0).await;
-    }
-
-    async fn stream(&self, query: &str, last_event_id: Option<&str>) -> Stream {
-        let response = self.stream_of(&self.api_key, query, last_event_id).await;
-        assert_eq!(response.status(), StatusCode::OK);
-        assert_eq!(response.headers()["content-type"], "text/event-stream");
-        Stream { response, text: String::new() }
-    }
-}
-
-impl Stream {
-    /// The next event with data; `None` at the end of the stream.
-    async fn next(&mut self) -> Option<StreamedEvent> {
-        loop {
-            while let Some((block, rest)) = self.text.split_once("\n\n").map(|(block, rest)| (block.to_owned(), rest.to_owned())) {
-                self.text = rest;
-                let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().to_owned();
-                let event = StreamedEvent { id: field("id: "), event: field("event: "), data: field("data: ") };
-                if !event.data.is_empty() {
-                    return Some(event);
-                }
-            }
-            let chunk = next_chunk(&mut self.response).await?;
-            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
-        }
-    }
-
-    async fn names(&mut self, count: usize) -> Vec<String> {
-        let mut names = Vec::new();
-        for _ in 0..count {
-            names.push(self.next().await.unwrap().event);
-        }
-        names
-    }
-}
-
-/// The next bytes of a response; `None` at its end.
-async fn next_chunk(response: &mut reqwest::Response) -> Option<Bytes> {
-    in_time("the stream sends data", response.chunk()).await.unwrap()
-}
 
 #[tokio::test]
 async fn a_stream_tells_what_happens_from_now_on_as_it_is_sent_to_endpoints() {

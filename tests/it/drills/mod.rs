@@ -10,6 +10,7 @@ mod killed_instance;
 mod little_memory;
 mod load;
 mod long_reader;
+mod point_in_time;
 mod refused_connections;
 mod restarts;
 mod rolling_restart;

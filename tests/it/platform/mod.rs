@@ -1,11 +1,13 @@
 //! The program as a whole: its commands, its database, its documents.
 
+mod backups;
 mod commands;
 mod database_away;
 mod documentation;
 mod editions;
 mod grants;
 mod instances;
+mod key_rotation;
 mod listen_command;
 mod logging;
 mod metrics;
@@ -14,6 +16,8 @@ pub mod openapi;
 mod ops;
 mod problems;
 mod readiness;
+mod sealed_columns;
+mod settings_from_files;
 mod setup_commands;
 mod statements;
 mod stopping;

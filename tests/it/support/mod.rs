@@ -26,6 +26,7 @@ pub mod small_disk;
 pub mod sms;
 pub mod smtp;
 pub mod socket_server;
+pub mod streams;
 pub mod subscribers;
 pub mod waiting;
 mod world;

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use portico::dev::postgres::{DATABASE, PrivatePostgres, Settings};
+use portico::dev::postgres::{DATABASE, PrivatePostgres, Settings, find_program};
 use portico::dev::temporary::TemporaryDirectory;
 use portico::kernel::database::Connection;
 use sqlx::{AssertSqlSafe, Connection as _, Executor, PgConnection};
@@ -28,6 +28,29 @@ impl Drop for Frozen {
         for process in &self.0 {
             let _ = kill(*process, Signal::SIGCONT);
         }
+    }
+}
+
+/// The files of a server, as a base backup has them.
+pub struct BaseBackup(OwnPostgres);
+
+impl BaseBackup {
+    /// The server as it was at this time, by the archive.
+    pub async fn restored_to(mut self, time: &str, archive: &Path) -> OwnPostgres {
+        let files = self.0.settings.data_dir.join("postgres");
+        File::create(files.join("recovery.signal")).unwrap();
+        let mut options = OpenOptions::new().append(true).open(files.join("postgresql.auto.conf")).unwrap();
+        writeln!(options, "restore_command = 'cp {}/%f %p'", archive.display()).unwrap();
+        writeln!(options, "recovery_target_time = '{time}'").unwrap();
+        writeln!(options, "recovery_target_action = 'promote'\narchive_mode = off").unwrap();
+        self.0.give_away(&files);
+        self.0.come_back().await;
+        let mut conn = PgConnection::connect(&self.0.url()).await.unwrap();
+        until("the recovery has ended", async || {
+            !sqlx::query_scalar::<_, bool>("select pg_is_in_recovery()").fetch_one(&mut conn).await.unwrap()
+        })
+        .await;
+        self.0
     }
 }
 
@@ -83,6 +106,51 @@ impl OwnPostgres {
         let authority = |url: &url::Url| format!("{}:{}", url.host_str().unwrap(), url.port().unwrap_or(5432));
         let first = authority(&one);
         other.replacen(&format!("{}@", one.username()), &format!("{}@{first},", one.username()), 1)
+    }
+
+    /// Copies every completed segment of the write-ahead log into a directory from now on, which it makes.
+    pub async fn archive_to(&mut self, directory: &Path) {
+        fs::create_dir(directory).unwrap();
+        self.give_away(directory);
+        let mut conn = self.connect().await;
+        let command = format!("test ! -f {0}/%f && cp %p {0}/%f", directory.display());
+        conn.execute(AssertSqlSafe(format!("alter system set archive_command = '{command}'"))).await.unwrap();
+        conn.execute("alter system set archive_mode = on").await.unwrap();
+        drop(conn);
+        self.go_away().await;
+        self.come_back().await;
+    }
+
+    /// Makes a base backup.
+    pub async fn base_backup(&self) -> BaseBackup {
+        let directory = TemporaryDirectory::make("portico-it-point-in-time").unwrap();
+        let settings = Settings { data_dir: directory.path().to_owned(), ..self.settings.clone() };
+        let files = settings.data_dir.join("postgres");
+        let copied = Command::new(find_program("pg_basebackup").unwrap())
+            .args(["--checkpoint=fast", "--wal-method=stream", "--dbname", &self.url()])
+            .arg("--pgdata")
+            .arg(&files)
+            .status();
+        assert!(copied.unwrap().success());
+        self.give_away(&files);
+        BaseBackup(Self { settings, server: None, _directory: directory })
+    }
+
+    /// Completes the segment that is being written, and returns once it is archived.
+    pub async fn archive_the_rest(&self) {
+        let mut conn = self.connect().await;
+        let segment: String = sqlx::query_scalar("select pg_walfile_name(pg_switch_wal())").fetch_one(&mut conn).await.unwrap();
+        until("the segment is archived", async || {
+            let last = sqlx::query_scalar::<_, Option<String>>("select last_archived_wal from pg_stat_archiver");
+            last.fetch_one(&mut conn).await.unwrap().is_some_and(|last| last >= segment)
+        })
+        .await;
+    }
+
+    /// Makes the account of the server the owner of files.
+    fn give_away(&self, files: &Path) {
+        let reference = format!("--reference={}", self.settings.data_dir.join("postgres").display());
+        assert!(Command::new("chown").arg("-R").arg(reference).arg(files).status().unwrap().success());
     }
 
     /// Makes a primary of a standby.

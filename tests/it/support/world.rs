@@ -44,6 +44,8 @@ pub struct World {
     pub application_key: ApplicationKey,
     /// The application key as the setting contains it.
     pub application_key_setting: String,
+    /// The keys that it replaces, likewise.
+    previous_keys: Vec<String>,
     pub state: AppState,
     pub company: CompanyId,
     pub store: StoreId,
@@ -133,7 +135,7 @@ impl World {
         let pool = databases::pool(database);
         let tenant = Tenant::create(&pool, &clock).await;
         pool.close().await;
-        Self::start(database, (file, changes), clock, resolver, application_key, tenant)
+        Self::start(database, (file, changes), clock, resolver, (application_key, &[]), tenant)
     }
 
     /// Another instance of this service, with the same database, settings, clock, names and keys, but its own memory. It also
@@ -145,9 +147,26 @@ impl World {
 
     /// The service after a restart with another configuration file and other settings.
     pub fn reconfigured(&self, file: &str, changes: &[(&str, &str)]) -> Self {
+        self.restarted(&self.database, (file, changes), (self.application_key_setting.clone(), &self.previous_keys))
+    }
+
+    /// The service after a restart on another database, which has what this one had.
+    pub fn moved_to(&self, database: &str) -> Self {
+        let changes: Vec<_> = self.changes.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        self.restarted(database, (&self.file, &changes), (self.application_key_setting.clone(), &self.previous_keys))
+    }
+
+    /// The service after a restart with this application key, which replaces the others.
+    pub fn rekeyed(&self, key: &str, previous: &[&str]) -> Self {
+        let changes: Vec<_> = self.changes.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        let previous: Vec<_> = previous.iter().map(|key| (*key).to_owned()).collect();
+        self.restarted(&self.database, (&self.file, &changes), (key.to_owned(), &previous))
+    }
+
+    fn restarted(&self, database: &str, settings: (&str, &[(&str, &str)]), keys: (String, &[String])) -> Self {
         let tenant = Tenant { company: self.company, store: self.store, store_key: self.store_key.clone(), api_key: self.api_key.clone() };
         let (clock, resolver) = (self.clock.clone(), self.resolver.clone());
-        let other = Self::start(&self.database, (file, changes), clock, resolver, self.application_key_setting.clone(), tenant);
+        let other = Self::start(database, settings, clock, resolver, keys, tenant);
         // Its clients have other addresses.
         other.clients.store(self.clients.load(Ordering::Relaxed) + 0x1_0000, Ordering::Relaxed);
         other
@@ -158,10 +177,11 @@ impl World {
         (file, changes): (&str, &[(&str, &str)]),
         clock: Clock,
         resolver: Resolver,
-        application_key_setting: String,
+        (application_key_setting, previous_keys): (String, &[String]),
         tenant: Tenant,
     ) -> Self {
-        let application_key = ApplicationKey::parse(&application_key_setting.as_str().into()).unwrap();
+        let previous: Vec<_> = previous_keys.iter().map(|key| key.as_str().into()).collect();
+        let application_key = ApplicationKey::parse(&application_key_setting.as_str().into()).unwrap().with_previous(&previous).unwrap();
         // Both ends of every connection are in this process, which needs two descriptors per connection.
         open_files::raise_limit().unwrap();
         let usual = [
@@ -202,6 +222,7 @@ impl World {
             pool,
             application_key,
             application_key_setting,
+            previous_keys: previous_keys.to_vec(),
             state,
             company,
             store,

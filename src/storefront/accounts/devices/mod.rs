@@ -19,6 +19,7 @@ use crate::storefront::customers;
 use crate::storefront::routes::{self, Body, Routes, Sent, body, describe};
 use crate::storefront::state::Storefront;
 
+pub use push_token::SEALED;
 pub use queries::{KnownDevice, forget_devices, list_devices, list_known};
 
 const PLATFORMS: [&str; 3] = ["ios", "android", "web"];

@@ -3,6 +3,15 @@
 use secrecy::ExposeSecret;
 
 use crate::kernel::crypto::{ApplicationKey, CannotOpen, sha256};
+use crate::kernel::sealed_values::{Context, SealedColumn};
+
+/// The column that holds tokens.
+pub const SEALED: SealedColumn = SealedColumn {
+    table: "devices",
+    column: "sealed_token",
+    content: "push tokens of devices",
+    context: Context::OfDigest("token_digest", context),
+};
 
 /// SHA-256 of a token.
 pub(super) type Digest = [u8; 32];

@@ -1,0 +1,72 @@
+//! `pg_dump` and `pg_restore`: where they are, and how they reach the database of the settings.
+//!
+//! The password goes into their environment, which only their own account can read, and never into their arguments, which everybody on the
+//! machine can.
+
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+
+use secrecy::ExposeSecret;
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, ChildStderr, Command};
+
+use crate::cli::Failure;
+use crate::config::Config;
+use crate::dev::postgres::find_program;
+use crate::kernel::database::DatabaseUrl;
+
+/// The database of the settings. The private one of development has no URL that outlives it.
+pub(super) fn database_url(config: &Config) -> Result<&DatabaseUrl, Failure> {
+    Ok(config.database.url.as_ref().ok_or("backups are of the database that database.url names, and it names none")?)
+}
+
+/// Starts `program` with these arguments on this database.
+pub(super) fn start(program: &str, url: &DatabaseUrl, arguments: &[&str], stdin: Stdio, stdout: Stdio) -> Result<Child, Failure> {
+    let path = find(program)?;
+    let (without_password, password) = url.for_libpq();
+    let mut command = Command::new(&path);
+    for (name, _) in std::env::vars_os() {
+        // PGPORT and similar variables would lead elsewhere.
+        if name.as_encoded_bytes().starts_with(b"PG") {
+            command.env_remove(name);
+        }
+    }
+    if let Some(password) = password {
+        command.env("PGPASSWORD", password.expose_secret());
+    }
+    command.arg(format!("--dbname={without_password}")).arg("--no-password").args(arguments);
+    command.stdin(stdin).stdout(stdout).stderr(Stdio::piped()).kill_on_drop(true);
+    command.spawn().map_err(|error| format!("{} cannot be run: {error}", path.display()).into())
+}
+
+fn find(program: &str) -> Result<PathBuf, Failure> {
+    let missing = || format!("{program} is not installed (Debian: apt-get install postgresql-client)").into();
+    find_program(program).ok_or_else(missing)
+}
+
+/// What the program complains about, once it has ended.
+pub(super) async fn complaints(stderr: Option<ChildStderr>) -> String {
+    let mut text = String::new();
+    if let Some(mut stderr) = stderr {
+        // What is not text is left out: the exit status tells that it failed.
+        let _ = stderr.read_to_string(&mut text).await;
+    }
+    text.trim().to_owned()
+}
+
+pub(super) fn must_have_succeeded(program: &str, status: ExitStatus, complaints: &str) -> Result<(), Failure> {
+    if status.success() { Ok(()) } else { Err(format!("{program} has failed ({status}): {complaints}").into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_missing_is_named_with_its_package() {
+        assert_eq!(
+            find("pg_of_no_edition").unwrap_err().to_string(),
+            "pg_of_no_edition is not installed (Debian: apt-get install postgresql-client)"
+        );
+    }
+}

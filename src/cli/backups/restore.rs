@@ -1,0 +1,124 @@
+//! `portico restore`: looks at a backup and at the database, and restores one into the other if they fit.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use clap::Args;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use tokio::io::AsyncWriteExt;
+
+use crate::app;
+use crate::bootstrap::{Database, application_key};
+use crate::cli::Failure;
+use crate::cli::backups::DUMP;
+use crate::cli::backups::manifest::{Dump, Manifest};
+use crate::cli::backups::programs::{self, complaints, must_have_succeeded};
+use crate::cli::backups::refusal::{Refusal, judge};
+use crate::cli::progress::Progress;
+use crate::config::Config;
+use crate::kernel::clock::timestamp;
+use crate::kernel::database::{DatabaseUrl, Pool};
+use crate::kernel::migrations;
+use crate::kernel::terminal::say;
+
+const CHUNK: usize = 256 * 1024;
+
+/// `portico restore`
+#[derive(Args, Debug)]
+pub(in crate::cli) struct Arguments {
+    /// The directory that `portico backup` has written
+    directory: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(in crate::cli) async fn run(config: &Config, arguments: &Arguments) -> Result<(), Failure> {
+    let (url, key) = (programs::database_url(config)?, application_key(config)?);
+    let manifest = Manifest::read(&arguments.directory)?;
+    let declared = app::declarations(&config.extensions)?;
+    let kinds = declared.iter().map(|declaration| declaration.kind.clone()).chain(config.extensions.retired.iter().cloned());
+    judge(&manifest, &key, &kinds.collect::<BTreeSet<_>>(), &migrations::known())?;
+    let dump = arguments.directory.join(DUMP);
+    must_be_intact(&dump, &manifest.dump)?;
+    let database = Database::new(config).await?;
+    let restored = restore(url, &dump, &manifest.dump, &database.pool).await;
+    database.stop().await;
+    let missing = restored?;
+    say(&if arguments.json {
+        json!({ "restore": { "directory": arguments.directory, "manifest": manifest, "missing_migrations": missing } }).to_string()
+    } else {
+        let restored = format!("The database is as it was at {}.", timestamp(manifest.made_at));
+        match missing {
+            0 => restored,
+            1 => format!("{restored} It lacks 1 migration of this version: run portico migrate."),
+            missing => format!("{restored} It lacks {missing} migrations of this version: run portico migrate."),
+        }
+    });
+    Ok(())
+}
+
+/// Restores all or nothing. Returns how many migrations of this version are missing afterwards.
+async fn restore(url: &DatabaseUrl, file: &Path, dump: &Dump, pool: &Pool) -> Result<usize, Failure> {
+    let tables = sqlx::query_scalar!(
+        r#"select count(*) as "count!" from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+           where relkind in ('r', 'p', 'v', 'm', 'f') and nspname <> 'information_schema' and nspname not like 'pg\_%'"#
+    );
+    let tables = tables.fetch_one(pool).await?;
+    if tables > 0 {
+        return Err(Refusal::NotEmpty(tables).into());
+    }
+    let arguments = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"];
+    let mut pg_restore = programs::start("pg_restore", url, &arguments, Stdio::piped(), Stdio::null())?;
+    let (mut input, stderr) = (pg_restore.stdin.take().expect("standard input is a pipe"), pg_restore.stderr.take());
+    let progress = Progress::of_bytes("restoring the database", Some(dump.bytes));
+    let feeding = async {
+        let (mut file, mut fed) = (File::open(file)?, 0);
+        let mut chunk = vec![0; CHUNK];
+        loop {
+            let read = file.read(&mut chunk)?;
+            if read == 0 {
+                break;
+            }
+            // A program that does not read on has failed, and says why.
+            if input.write_all(&chunk[..read]).await.is_err() {
+                break;
+            }
+            fed += read as u64;
+            progress.at(fed);
+        }
+        drop(input);
+        Ok::<_, std::io::Error>(())
+    };
+    let (fed, complaints) = tokio::join!(feeding, complaints(stderr));
+    progress.end();
+    let status = pg_restore.wait().await?;
+    must_have_succeeded("pg_restore", status, &complaints)?;
+    fed?;
+    Ok(migrations::difference(pool).await?.missing)
+}
+
+/// Whether the dump is the one that the manifest describes, to the last byte.
+fn must_be_intact(path: &Path, dump: &Dump) -> Result<(), Failure> {
+    let mut file = File::open(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+    if file.metadata()?.len() != dump.bytes {
+        return Err(Refusal::OtherDump.into());
+    }
+    let progress = Progress::of_bytes("checking the dump", Some(dump.bytes));
+    let (mut hash, mut chunk, mut seen) = (Sha256::new(), vec![0; CHUNK], 0);
+    loop {
+        let read = file.read(&mut chunk)?;
+        if read == 0 {
+            break;
+        }
+        hash.update(&chunk[..read]);
+        seen += read as u64;
+        progress.at(seen);
+    }
+    progress.end();
+    if hex::encode(hash.finalize()) == dump.sha256 { Ok(()) } else { Err(Refusal::OtherDump.into()) }
+}

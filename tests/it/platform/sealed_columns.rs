@@ -1,0 +1,46 @@
+//! Which columns hold secrets that the application key seals: `app::sealed_columns`, compared with the schema.
+
+use std::collections::BTreeSet;
+
+use portico::app::sealed_columns;
+
+use crate::support::World;
+
+/// The other columns of bytes.
+const NOT_SEALED: &[(&str, &str)] = &[
+    ("_sqlx_migrations.checksum", "the file of a migration"),
+    ("api_keys.digest", "SHA-256 of a random key"),
+    ("attempts.response_body", "what an endpoint responded"),
+    ("callbacks.body", "what a gateway sent"),
+    ("customer_tokens.digest", "SHA-256 of a random token"),
+    ("devices.token_digest", "SHA-256 of a token, which the sealed one is found by"),
+    ("events.body", "what subscribers are sent"),
+    ("operator_links.digest", "SHA-256 of a random secret"),
+    ("operator_recovery_codes.digest", "a MAC, which cannot be made again"),
+    ("operator_recovery_codes.key_fingerprint", "the key of that MAC"),
+    ("operator_sessions.token_digest", "SHA-256 of a random token"),
+    ("portal_links.digest", "SHA-256 of a random key"),
+    ("portal_sessions.token_digest", "SHA-256 of a random token"),
+    ("publishing_keys.digest", "SHA-256 of a request"),
+    ("replay_keys.digest", "SHA-256 of a request"),
+    ("store_keys.digest", "SHA-256 of a random key"),
+    ("used_identity_tokens.digest", "SHA-256 of a token"),
+    ("verification_codes.digest", "a MAC, for ten minutes"),
+];
+
+#[tokio::test]
+async fn every_column_of_bytes_is_known_to_be_sealed_or_not() {
+    let world = World::new().await;
+    let stored: Vec<String> = sqlx::query_scalar(
+        "select relname || '.' || attname from pg_class join pg_attribute on attrelid = pg_class.oid
+         where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+           and atttypid in ('bytea'::regtype, 'bytea[]'::regtype) and attnum > 0 and not attisdropped",
+    )
+    .fetch_all(&world.pool)
+    .await
+    .unwrap();
+    let sealed = sealed_columns().into_iter().map(|column| format!("{}.{}", column.table, column.column));
+    let known: BTreeSet<_> = sealed.chain(NOT_SEALED.iter().map(|(column, _)| (*column).to_owned())).collect();
+    assert_eq!(stored.into_iter().collect::<BTreeSet<_>>(), known);
+    assert_eq!(known.len(), sealed_columns().len() + NOT_SEALED.len(), "none is both");
+}
