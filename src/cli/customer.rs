@@ -4,6 +4,7 @@ use clap::Subcommand;
 
 use crate::bootstrap::{Database, application_key};
 use crate::cli::Failure;
+use crate::cli::exit::NotFound;
 use crate::config::Config;
 use crate::fleet::orders::Order;
 use crate::gateways::Payment;
@@ -29,7 +30,8 @@ impl CustomerCommand {
             .with_migrated(config, async |pool| {
                 let mut conn = pool.acquire().await?;
                 let exported = storefront::export_customer(&mut conn, Some(&key), customer).await?;
-                let storefront::Exported { company, mut document } = exported.ok_or_else(|| format!("there is no customer {customer}"))?;
+                let storefront::Exported { company, mut document } =
+                    exported.ok_or_else(|| NotFound(format!("there is no customer {customer}")))?;
                 document["orders"] = resources::export_of::<Order>(&mut conn, company, customer).await?;
                 document["payments"] = resources::export_of::<Payment>(&mut conn, company, customer).await?;
                 say(&serde_json::to_string_pretty(&document)?);

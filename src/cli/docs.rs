@@ -9,7 +9,7 @@ use clap::Args;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::{self, AppState, Dependencies, Process};
-use crate::cli::Failure;
+use crate::cli::{Failure, progress};
 use crate::config::Config;
 use crate::handbook::{Handbook, bruno};
 use crate::kernel::clock::Clock;
@@ -48,7 +48,7 @@ pub(super) fn run(config: &Config, arguments: &Arguments) -> Result<(), Failure>
     let base = arguments.url.as_ref().map_or_else(listen, |url| url.as_str().trim_end_matches('/').to_owned());
     let files = bruno::collection(handbook(config)?.contents(), &base);
     let requests = files.len();
-    for (path, text) in files {
+    for (path, text) in progress::steps("Writing", u64::try_from(requests)?).wrap_iter(files.into_iter()) {
         let file = directory.join(&path);
         fs::create_dir_all(file.parent().unwrap_or(directory))?;
         if !(path.starts_with("environments") && file.exists()) {
@@ -63,7 +63,7 @@ pub(super) fn run(config: &Config, arguments: &Arguments) -> Result<(), Failure>
 }
 
 /// The documentation of a service with these settings. The routes describe themselves without a database, so none is connected to.
-fn handbook(config: &Config) -> Result<Handbook, Failure> {
+pub(super) fn handbook(config: &Config) -> Result<Handbook, Failure> {
     let nothing_runs = CancellationToken::new();
     nothing_runs.cancel();
     let dependencies = Dependencies {

@@ -7,6 +7,7 @@ use serde_json::{Map, json};
 
 use crate::callers::{AllowedNetworks, Caller, Scope};
 use crate::cli::Failure;
+use crate::cli::exit::NotFound;
 use crate::cli::record::{self, parse_name};
 use crate::companies::Companies;
 use crate::config::Config;
@@ -104,7 +105,7 @@ fn companies(pool: &Pool) -> Companies {
 
 async fn create_store_key(config: &Config, store: StoreId, json: bool) -> Result<(), Failure> {
     record::print_one(config, json, async |pool| {
-        let (stores, unknown) = (Stores::new(pool.clone(), pool.clock()), || format!("there is no store {store}"));
+        let (stores, unknown) = (Stores::new(pool.clone(), pool.clock()), || NotFound(format!("there is no store {store}")));
         let caller = Caller::command_line(operations::company_of::<StoreRecord>(&stores, store).await?.ok_or_else(unknown)?);
         let created = storefront::create_store_key(&mut pool.acquire().await?, &caller, store, pool.clock().now()).await?;
         let (id, key) = created.ok_or_else(unknown)?;
@@ -136,7 +137,7 @@ async fn roll(config: &Config, key: KeyId, overlap: humantime::Duration, json: b
     record::print_one(config, json, async |pool| {
         let companies = companies(pool);
         let company = operations::company_of::<ApiKeyRecord>(&companies, key).await?;
-        let caller = Caller::command_line(company.ok_or_else(|| format!("there is no API key {key}"))?);
+        let caller = Caller::command_line(company.ok_or_else(|| NotFound(format!("there is no API key {key}")))?);
         let new = developers::roll_api_key(&companies, &caller, key, overlap).await?.members;
         let shown = ["id", "name", "scopes", "allowed_networks", "expires_at", "replaces", "key"].map(|member| (member, new.get(member)));
         let made: Map<_, _> = shown.into_iter().filter_map(|(member, value)| Some((member.to_owned(), value?.clone()))).collect();
@@ -155,7 +156,7 @@ async fn revoke(config: &Config, key: KeyId, json: bool) -> Result<(), Failure> 
         if revoked {
             Ok(json!({ "key": { "id": key, "revoked": true } }))
         } else {
-            Err("there is no such key, or it is already revoked".into())
+            Err(NotFound("there is no such key, or it is already revoked".to_owned()).into())
         }
     })
     .await

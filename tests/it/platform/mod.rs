@@ -12,6 +12,7 @@ mod migrating;
 pub mod openapi;
 mod problems;
 mod readiness;
+mod service_commands;
 mod setup_commands;
 mod statements;
 mod storage;

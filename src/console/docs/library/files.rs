@@ -25,6 +25,7 @@ pub(super) const TEXTS: &[(&str, &str)] = texts![
     "docs/problems.md"
     "docs/console.md"
     "docs/operating.md"
+    "docs/commands.md"
     "docs/reliability.md"
     "docs/performance.md"
     "docs/architecture.md"
