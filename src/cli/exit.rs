@@ -11,7 +11,7 @@ use crate::kernel::database::is_unavailable;
 use crate::kernel::problem::Problem;
 
 /// The codes, as `--help` and the manual show them; docs/commands.md says the same.
-pub(super) const TABLE: &str = "\
+pub(super) const CODES: &str = "\
 Exit codes:
   0  done
   1  failed
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn every_code_is_told() {
         for exit in [Exit::Failed, Exit::Usage, Exit::NotFound, Exit::Refused, Exit::Unavailable] {
-            assert!(TABLE.contains(&format!("\n  {}  ", exit as u8)), "{exit:?}");
+            assert!(CODES.contains(&format!("\n  {}  ", exit as u8)), "{exit:?}");
         }
     }
 }

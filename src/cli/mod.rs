@@ -5,6 +5,7 @@
 //! tables ([`layout`]) and programs JSON, and all end with the same codes ([`exit`]). `docs/commands.md` is their guide.
 
 mod company;
+mod confirmation;
 mod customer;
 mod docs;
 mod doctor;
@@ -41,7 +42,7 @@ use crate::serve;
 
 /// Storefront sign-in and a webhook hub in one binary on one Postgres database
 #[derive(Debug, Parser)]
-#[command(name = "portico", version, after_help = exit::TABLE)]
+#[command(name = "portico", version, after_help = exit::CODES)]
 struct Arguments {
     /// TOML file with the settings that differ from the defaults
     #[arg(long, global = true, value_name = "FILE")]

@@ -70,7 +70,7 @@ pub use messages::{Fault, Messages, MessagesError, Settings as MessagesSettings}
 pub use resources::{StoreBody, StoreRecord, Stores, extension as operator_extension};
 pub use routes::{PATH, Routes, describe};
 pub use state::{Parts, Settings, Storefront};
-pub use stores::{StoreKey, company_of_store_key, create_store_key, list_stores, revoke_store_key};
+pub use stores::{ListedStoreKey, StoreKey, company_of_store_key, create_store_key, list_store_keys, list_stores, revoke_store_key};
 pub use tokens::{TokenId, company_of_session, is_signed_in, revoke_customer, revoke_session};
 
 use accounts::{closure, contact_change, devices, password_reset, profile, registration, sessions, sign_in, social};

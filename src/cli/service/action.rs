@@ -72,7 +72,8 @@ pub const KINDS: &[Kind] = &[
 
 /// What the service says of itself with the default settings: nothing of these kinds depends on them.
 static HANDBOOK: LazyLock<Handbook> = LazyLock::new(|| {
-    let config = Config::with(&[]).expect("the defaults are complete");
+    let mut config = Config::with(&[]).expect("the defaults are complete");
+    config.extensions = config.extensions.without_files();
     docs::handbook(&config).expect("a service with the default settings can be described")
 });
 

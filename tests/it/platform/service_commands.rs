@@ -83,12 +83,12 @@ async fn a_secret_is_printed_only_if_it_is_asked_for() {
     // What the API only takes is read from a file.
     let directory = TemporaryDirectory::make("portico-secret").unwrap();
     let file = directory.path().join("secret");
-    fs::write(&file, "a secret of the bank\n").unwrap();
+    fs::write(&file, "a-secret-of-the-bank\n").unwrap();
     let bank = world.gateway(json!({ "name": "Bank", "driver": "manual" })).await;
     let update = ["gateway", "update", bank["id"].as_str().unwrap(), "--signing-secret-file", file.to_str().unwrap()];
     let updated = answered(&world, &update).await;
     assert!(updated.lines().any(|line| line.starts_with("has_signing_secret") && line.ends_with("true")), "{updated}");
-    assert!(!updated.contains("of the bank"), "{updated}");
+    assert!(!updated.contains("of-the-bank"), "{updated}");
 }
 
 #[tokio::test]
