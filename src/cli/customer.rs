@@ -7,14 +7,15 @@ use crate::cli::Failure;
 use crate::cli::exit::NotFound;
 use crate::config::Config;
 use crate::fleet::orders::Order;
-use crate::gateways::Payment;
+use crate::gateways::{self, Payment};
 use crate::kernel::ids::CustomerId;
 use crate::kernel::terminal::say;
-use crate::{resources, storefront};
+use crate::{events, resources, storefront};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum CustomerCommand {
-    /// Print the stored data of a customer as JSON: record, sign-ins, devices, texts, orders, payments; without the events about them
+    /// Print the stored data of a customer as JSON: record, sign-ins, devices, texts, orders, payments,
+    /// the callbacks about these, and the events about the customer
     Export {
         /// The customer's id (customer_…) or UUID
         customer: CustomerId,
@@ -34,6 +35,8 @@ impl CustomerCommand {
                     exported.ok_or_else(|| NotFound(format!("there is no customer {customer}")))?;
                 document["orders"] = resources::export_of::<Order>(&mut conn, company, customer).await?;
                 document["payments"] = resources::export_of::<Payment>(&mut conn, company, customer).await?;
+                document["callbacks"] = gateways::export_callbacks(&mut conn, company, customer).await?;
+                document["events"] = events::export_events(&mut conn, company, customer.uuid()).await?;
                 say(&serde_json::to_string_pretty(&document)?);
                 Ok(())
             })

@@ -1,6 +1,7 @@
 //! What the routes and the worker share, and the settings that it is built from.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use chrono::TimeDelta;
 use ipnet::IpNet;
@@ -16,6 +17,7 @@ use crate::kernel::heavy_work::HeavyWork;
 use crate::kernel::ids::CompanyId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter, LocalWindow, Rule};
+use crate::kernel::settings;
 use crate::resources::ResourceState;
 
 /// Requests per minute and client network that may name an unknown gateway.
@@ -30,6 +32,9 @@ pub(super) const KEPT_REFUSALS: Rule = Rule { limit: 60, window: TimeDelta::hour
 pub struct Settings {
     /// Maximum number of callbacks per minute for one API key or gateway and client address.
     pub callbacks_per_minute: NonZeroU32,
+    /// How long the bodies of callbacks are kept, which have the data of payers.
+    #[serde(deserialize_with = "settings::time")]
+    pub body_retention: Duration,
 }
 
 /// The state of the routes and the worker.
@@ -50,6 +55,7 @@ pub struct Gateways {
     pub(super) recording: Recording,
     /// Signals events published by this instance.
     pub(super) notifier: CommitNotifier,
+    pub(super) body_retention: TimeDelta,
 }
 
 impl ResourceState for Gateways {
@@ -80,7 +86,8 @@ impl Gateways {
         let throttle = LocalRateLimiter::new(settings.callbacks_per_minute);
         let unknown_gateways = FailureLimiter::new(UNKNOWN_GATEWAYS_PER_MINUTE);
         let (kept_refusals, reading, cache) = (LocalWindow::new(KEPT_REFUSALS), HeavyWork::new(), GatewayCache::new());
-        Self { pool, clock, key, throttle, unknown_gateways, kept_refusals, reading, cache, recording, notifier }
+        let body_retention = TimeDelta::from_std(settings.body_retention).unwrap_or(TimeDelta::MAX);
+        Self { pool, clock, key, throttle, unknown_gateways, kept_refusals, reading, cache, recording, notifier, body_retention }
     }
 
     /// Removes expired counters. Called about once a minute.

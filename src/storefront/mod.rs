@@ -61,6 +61,7 @@ mod tokens;
 
 use chrono::TimeDelta;
 
+use crate::gateways;
 use crate::kernel::rate_limit;
 
 pub use access::SignedInCustomer;
@@ -93,7 +94,8 @@ impl Storefront {
             let mut tx = conn.begin().await?;
             audit::forget_leavers(&mut tx, closed_before).await?;
             sms_guard::forget_leavers(&mut tx, closed_before).await?;
-            customers::erase_closed(&mut tx, closed_before, now).await?;
+            let leavers = customers::erase_closed(&mut tx, closed_before, now).await?;
+            gateways::erase_bodies_of(&mut tx, &leavers, now).await?;
             tx.commit().await?;
         }
         audit::forget_sign_ins(&mut conn, now - audit::RETENTION).await?;

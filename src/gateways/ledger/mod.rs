@@ -9,6 +9,7 @@
 mod follow;
 mod history;
 mod look_up;
+mod retention;
 mod unprocessed;
 mod write;
 
@@ -17,6 +18,7 @@ use crate::kernel::database::violated_constraint;
 pub use follow::what_follows;
 pub use history::{HistoryEntry, find_body, list_history, list_payments};
 pub use look_up::look_up;
+pub use retention::{erase_bodies, erase_bodies_of, list_of_customer};
 pub use unprocessed::{
     Failure, UnprocessedCallback, claim_due, close, find_unprocessed, forget_refused, lock_failed, lock_unprocessed, record_failure,
 };
