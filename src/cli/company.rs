@@ -1,13 +1,19 @@
-//! `portico company create` and `company list`.
+//! `portico company create`, `company list`, `company suspend`, `company resume` and `company delete`.
 
-use clap::Subcommand;
-use serde_json::json;
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
 
 use crate::cli::Failure;
+use crate::cli::confirmation::confirm;
+use crate::cli::exit::NotFound;
+use crate::cli::progress::Progress;
 use crate::cli::record::{self, parse_name};
-use crate::companies;
+use crate::companies::{self, Company, Deletion};
 use crate::config::Config;
+use crate::kernel::clock::timestamp;
+use crate::kernel::database::{Connection, Pool};
 use crate::resources::Line;
+use crate::webhooks;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum CompanyCommand {
@@ -26,6 +32,27 @@ pub(super) enum CompanyCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Suspend a company: its keys are refused, nobody enters its console, and its deliveries are held
+    Suspend(Named),
+    /// Resume a company: its keys work again, and what was held is delivered
+    Resume(Named),
+    /// Delete a suspended company and everything that belongs to it; a deletion that was interrupted is continued
+    Delete {
+        #[command(flatten)]
+        company: Named,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Named {
+    /// The company's name, or its id (company_…)
+    name: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 impl CompanyCommand {
@@ -42,10 +69,68 @@ impl CompanyCommand {
             Self::List { json } => {
                 record::print_list(config, json, "companies", async |pool| {
                     let companies = companies::list_companies(&mut pool.acquire().await?).await?;
-                    Ok(companies.into_iter().map(|(id, name)| json!({ "id": id, "uuid": id.uuid(), "name": name })).collect())
+                    Ok(companies.iter().map(shown).collect())
                 })
                 .await
             }
+            Self::Suspend(Named { name, json }) => {
+                record::print_one(config, json, async |pool| set_suspended(pool, &name, true).await).await
+            }
+            Self::Resume(Named { name, json }) => {
+                record::print_one(config, json, async |pool| set_suspended(pool, &name, false).await).await
+            }
+            Self::Delete { company: Named { name, json }, yes } => {
+                record::print_list(config, json, "tables", async |pool| delete(pool, &name, yes).await).await
+            }
         }
     }
+}
+
+fn shown(company: &Company) -> Value {
+    let suspended_at = company.suspended_at.map(timestamp);
+    json!({ "id": company.id, "uuid": company.id.uuid(), "name": company.name, "suspended_at": suspended_at })
+}
+
+/// The company with this name or id. Names are not unique.
+async fn find(conn: &mut Connection, name: &str) -> Result<Company, Failure> {
+    let mut found = companies::find_companies(conn, name.parse().ok(), name).await?;
+    match (found.pop(), found.is_empty()) {
+        (Some(company), true) => Ok(company),
+        (None, _) => Err(NotFound(format!("there is no company {name}")).into()),
+        (Some(_), false) => Err(format!("several companies are named {name}: say which by its id").into()),
+    }
+}
+
+/// Suspends or resumes a company, and holds or releases its deliveries in the same transaction.
+async fn set_suspended(pool: &Pool, name: &str, suspended: bool) -> Result<Value, Failure> {
+    let mut conn = pool.acquire().await?;
+    let id = find(&mut conn, name).await?.id;
+    let mut transaction = conn.begin().await?;
+    let changed = match suspended {
+        true => companies::suspend_company(&mut transaction, id, pool.clock().now()).await?,
+        false => companies::resume_company(&mut transaction, id).await?,
+    };
+    match (changed, suspended) {
+        (false, true) => return Err("the company is suspended already".into()),
+        (false, false) => return Err("the company is not suspended".into()),
+        (true, true) => webhooks::hold_deliveries(&mut transaction, id).await?,
+        (true, false) => webhooks::release_deliveries(&mut transaction, id).await?,
+    }
+    transaction.commit().await?;
+    Ok(json!({ "company": shown(&find(&mut conn, &id.to_string()).await?) }))
+}
+
+/// Deletes a company, and returns how many rows of each table it had.
+async fn delete(pool: &Pool, name: &str, yes: bool) -> Result<Vec<Value>, Failure> {
+    let mut conn = pool.acquire().await?;
+    let company = find(&mut conn, name).await?;
+    let mut deletion = Deletion::begin(&mut conn, company.id).await?;
+    confirm("Deleting a company", &company.name, yes)?;
+    let (progress, mut deleted) = (Progress::counting("deleting"), 0);
+    while let Some(rows) = deletion.next_batch(&mut conn).await? {
+        deleted += rows;
+        progress.at(deleted);
+    }
+    progress.end();
+    Ok(deletion.report().iter().map(|(table, rows)| json!({ "table": table, "rows": rows })).collect())
 }

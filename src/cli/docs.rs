@@ -63,7 +63,7 @@ pub(super) fn run(config: &Config, arguments: &Arguments) -> Result<(), Failure>
 }
 
 /// The documentation of a service with these settings. The routes describe themselves without a database, so none is connected to.
-fn handbook(config: &Config) -> Result<Handbook, Failure> {
+pub(super) fn handbook(config: &Config) -> Result<Handbook, Failure> {
     let nothing_runs = CancellationToken::new();
     nothing_runs.cancel();
     let dependencies = Dependencies {

@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::bootstrap::application_key;
 use crate::callers::Caller;
 use crate::cli::Failure;
+use crate::cli::exit::NotFound;
 use crate::cli::record::{self, parse_name};
 use crate::cli::secret_input::read_secret;
 use crate::config::Config;
@@ -88,7 +89,7 @@ impl GatewayCommand {
                 record::print_one(config, json, async |pool| {
                     let gateways = gateways(pool);
                     let company = operations::company_of::<Gateway>(&gateways, gateway).await?;
-                    let caller = Caller::command_line(company.ok_or_else(|| format!("there is no gateway {gateway}"))?);
+                    let caller = Caller::command_line(company.ok_or_else(|| NotFound(format!("there is no gateway {gateway}")))?);
                     let before = operations::find::<Gateway>(&gateways, &caller, gateway).await?.record.fields;
                     let driver = drivers::named(&before.driver)?;
                     if !signing_secret && !driver.needs_secret_key() {

@@ -1,4 +1,4 @@
-//! `portico key create`, `key roll` and `key revoke`: store keys and API keys.
+//! `portico key create`, `key list`, `key roll` and `key revoke`: store keys and API keys.
 
 use chrono::TimeDelta;
 use clap::{Args, Subcommand};
@@ -7,11 +7,12 @@ use serde_json::{Map, json};
 
 use crate::callers::{AllowedNetworks, Caller, Scope};
 use crate::cli::Failure;
+use crate::cli::exit::NotFound;
 use crate::cli::record::{self, parse_name};
-use crate::companies::Companies;
+use crate::companies::{self, Companies};
 use crate::config::Config;
 use crate::developers::{self, ApiKeyBody, ApiKeyRecord, SomeScopes};
-use crate::kernel::clock::Clock;
+use crate::kernel::clock::{Clock, timestamp};
 use crate::kernel::database::Pool;
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::kernel::lifecycle::Lifecycle;
@@ -36,6 +37,15 @@ pub(super) enum KeyCommand {
         /// What the API key is for
         #[arg(long, default_value = "created on the command line", value_parser = parse_name)]
         name: Line<255>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the API keys of a company and the keys of its stores, never the keys themselves
+    List {
+        /// The company, as an id (company_…) or UUID
+        #[arg(long)]
+        company: CompanyId,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -82,6 +92,7 @@ impl KeyCommand {
                 let body = ApiKeyBody::of(name, SomeScopes::try_from(scopes)?).within(networks, expires_in.map(end_of).transpose()?);
                 create_api_key(config, company, body, json).await
             }
+            Self::List { company, json } => list(config, company, json).await,
             Self::Roll { key, overlap, json } => roll(config, key, overlap, json).await,
             Self::Revoke { key, json } => revoke(config, key, json).await,
         }
@@ -98,13 +109,13 @@ fn end_of(lifetime: humantime::Duration) -> Result<Instant, Failure> {
 }
 
 /// What the operations on API keys need.
-fn companies(pool: &Pool) -> Companies {
+fn api_keys(pool: &Pool) -> Companies {
     Companies::new(pool.clone(), pool.clock(), Lifecycle::default())
 }
 
 async fn create_store_key(config: &Config, store: StoreId, json: bool) -> Result<(), Failure> {
     record::print_one(config, json, async |pool| {
-        let (stores, unknown) = (Stores::new(pool.clone(), pool.clock()), || format!("there is no store {store}"));
+        let (stores, unknown) = (Stores::new(pool.clone(), pool.clock()), || NotFound(format!("there is no store {store}")));
         let caller = Caller::command_line(operations::company_of::<StoreRecord>(&stores, store).await?.ok_or_else(unknown)?);
         let created = storefront::create_store_key(&mut pool.acquire().await?, &caller, store, pool.clock().now()).await?;
         let (id, key) = created.ok_or_else(unknown)?;
@@ -116,7 +127,7 @@ async fn create_store_key(config: &Config, store: StoreId, json: bool) -> Result
 async fn create_api_key(config: &Config, company: CompanyId, body: ApiKeyBody, json: bool) -> Result<(), Failure> {
     record::print_one(config, json, async |pool| {
         let caller = record::caller_of(pool, company).await?;
-        let created = operations::create::<ApiKeyRecord>(&companies(pool), &caller, body).await?;
+        let created = operations::create::<ApiKeyRecord>(&api_keys(pool), &caller, body).await?;
         let (id, fields) = (created.record.id, created.record.fields);
         let key = &created.members["key"];
         let mut made = json!({ "id": id, "company": company, "name": fields.name, "scopes": fields.scopes, "key": key });
@@ -131,12 +142,31 @@ async fn create_api_key(config: &Config, company: CompanyId, body: ApiKeyBody, j
     .await
 }
 
+async fn list(config: &Config, company: CompanyId, json: bool) -> Result<(), Failure> {
+    record::print_list(config, json, "keys", async |pool| {
+        let mut conn = pool.acquire().await?;
+        let of_company = companies::list_api_keys(&mut conn, company).await?.into_iter().map(|key| {
+            json!({
+                "id": key.id, "kind": "api_key", "name": key.name, "scopes": key.scopes, "allowed_networks": key.allowed_networks,
+                "created_at": timestamp(key.created_at), "last_used_at": key.last_used_at.map(timestamp),
+                "expires_at": key.expires_at.map(timestamp), "revoked_at": key.revoked_at.map(timestamp),
+            })
+        });
+        let of_stores = storefront::list_store_keys(&mut conn, company).await?.into_iter().map(|key| {
+            let (created_at, revoked_at) = (timestamp(key.created_at), key.revoked_at.map(timestamp));
+            json!({ "id": key.id, "kind": "store_key", "store": key.store, "created_at": created_at, "revoked_at": revoked_at })
+        });
+        Ok(of_company.chain(of_stores).collect())
+    })
+    .await
+}
+
 async fn roll(config: &Config, key: KeyId, overlap: humantime::Duration, json: bool) -> Result<(), Failure> {
     let overlap = GracePeriod::try_from(u32::try_from(overlap.as_secs())?)?;
     record::print_one(config, json, async |pool| {
-        let companies = companies(pool);
+        let companies = api_keys(pool);
         let company = operations::company_of::<ApiKeyRecord>(&companies, key).await?;
-        let caller = Caller::command_line(company.ok_or_else(|| format!("there is no API key {key}"))?);
+        let caller = Caller::command_line(company.ok_or_else(|| NotFound(format!("there is no API key {key}")))?);
         let new = developers::roll_api_key(&companies, &caller, key, overlap).await?.members;
         let shown = ["id", "name", "scopes", "allowed_networks", "expires_at", "replaces", "key"].map(|member| (member, new.get(member)));
         let made: Map<_, _> = shown.into_iter().filter_map(|(member, value)| Some((member.to_owned(), value?.clone()))).collect();
@@ -147,7 +177,7 @@ async fn roll(config: &Config, key: KeyId, overlap: humantime::Duration, json: b
 
 async fn revoke(config: &Config, key: KeyId, json: bool) -> Result<(), Failure> {
     record::print_one(config, json, async |pool| {
-        let companies = companies(pool);
+        let companies = api_keys(pool);
         let revoked = match operations::company_of::<ApiKeyRecord>(&companies, key).await? {
             Some(company) => developers::revoke_api_key(&companies, &Caller::command_line(company), key).await?,
             None => revoke_store_key(pool, key).await?,
@@ -155,7 +185,7 @@ async fn revoke(config: &Config, key: KeyId, json: bool) -> Result<(), Failure> 
         if revoked {
             Ok(json!({ "key": { "id": key, "revoked": true } }))
         } else {
-            Err("there is no such key, or it is already revoked".into())
+            Err(NotFound("there is no such key, or it is already revoked".to_owned()).into())
         }
     })
     .await

@@ -1,28 +1,39 @@
 //! The command line.
+//!
+//! There are three kinds of commands. Some run the program itself (`serve`, `migrate`, `doctor`), some work on the database of this
+//! installation (`company`, `key`, `operator`), and those of [`service`] ask a running service with an API key. All show people lines and
+//! tables ([`layout`]) and programs JSON, and all end with the same codes ([`exit`]). `docs/commands.md` is their guide.
 
 mod backups;
 mod company;
+mod confirmation;
 mod customer;
 mod docs;
 mod doctor;
+mod exit;
 mod gateway;
 mod healthcheck;
 mod key;
 mod keys;
+mod layout;
 mod listen;
+mod manual;
 mod operator;
 mod progress;
 mod record;
 mod secret_input;
+mod service;
 mod store;
 mod token;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::bootstrap::Database;
+use crate::cli::exit::Exit;
+use crate::cli::progress::Progress;
 use crate::config::{Config, Environment};
 use crate::dev;
 use crate::kernel::clock::Clock;
@@ -35,7 +46,7 @@ use crate::serve;
 
 /// Storefront sign-in and a webhook hub in one binary on one Postgres database
 #[derive(Debug, Parser)]
-#[command(name = "portico", version)]
+#[command(name = "portico", version, after_help = exit::CODES)]
 struct Arguments {
     /// TOML file with the settings that differ from the defaults
     #[arg(long, global = true, value_name = "FILE")]
@@ -59,12 +70,16 @@ enum Command {
         /// Print as JSON
         #[arg(long)]
         json: bool,
-        /// Print as shell variables: URL, STORE_KEY, API_KEY
+        /// Print as shell variables: URL, STORE_KEY, API_KEY, and PORTICO_URL and PORTICO_API_KEY for the commands that ask a service
         #[arg(long, conflicts_with = "json")]
         shell: bool,
     },
     /// Check database, migrations, clock, certificates, providers and declared extensions, and explain problems
     Doctor,
+    /// Print the completions for a shell: bash, elvish, fish, powershell, zsh
+    Completions(manual::CompletionsArguments),
+    /// Write the manual pages of all commands to a directory
+    Man(manual::ManArguments),
     /// Write the documentation of this deployment for other programs
     Docs(docs::Arguments),
     /// Fail unless the service on this machine is alive (for container platforms)
@@ -109,25 +124,38 @@ impl Command {
 /// An error of a command. The causes are its chain of sources.
 type Failure = Box<dyn std::error::Error>;
 
-/// Runs the program, and prints the error if it fails.
-pub fn run() -> ExitCode {
-    match start(Arguments::parse()) {
-        Ok(code) => code,
-        Err(error) => {
-            complain(&format!("portico: {}", chain(&*error)));
-            ExitCode::FAILURE
-        }
-    }
+/// Everything that the command line understands.
+fn program() -> clap::Command {
+    service::add_to(Arguments::command())
 }
 
-fn start(arguments: Arguments) -> Result<ExitCode, Failure> {
+/// Runs the program, and prints the error if it fails.
+pub fn run() -> ExitCode {
+    start().unwrap_or_else(|error| {
+        complain(&format!("portico: {}", chain(&*error)));
+        Exit::of(&*error).into()
+    })
+}
+
+fn start() -> Result<ExitCode, Failure> {
     rustls::crypto::aws_lc_rs::default_provider().install_default().map_err(|_| "a default TLS library is already installed")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    // What describes the API is made like a service, which wants a runtime.
+    let inside = runtime.enter();
+    let matches = program().get_matches();
+    if let Some((action, matches)) = service::asked_for(&matches) {
+        return Ok(match runtime.block_on(service::run(&action, matches)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => service::explain(&error, matches).into(),
+        });
+    }
+    drop(inside);
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut program()).exit());
     let config = Config::load(arguments.config.as_deref())?;
     logging::start(&config.log)?;
     if let Err(error) = open_files::raise_limit() {
         tracing::warn!(error = chain(&error), "the limit of open files could not be raised");
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(command(arguments.command.unwrap_or(Command::Serve(serve::Arguments::default())), config))
 }
 
@@ -142,6 +170,8 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
         Command::Restore(arguments) => backups::restore::run(&config, &arguments).await?,
         Command::Demo { json, shell } => demo(&config, json, shell).await?,
         Command::Doctor => return doctor::run(&config).await,
+        Command::Completions(arguments) => manual::print_completions(&arguments)?,
+        Command::Man(arguments) => manual::write_pages(&arguments)?,
         Command::Docs(arguments) => docs::run(&config, &arguments)?,
         Command::Healthcheck(arguments) => healthcheck::run(&config, &arguments).await?,
         Command::Receive(arguments) => {
@@ -163,7 +193,9 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
 
 async fn migrate(config: &Config) -> Result<(), Failure> {
     let database = Database::new(config).await?;
+    let progress = Progress::counting("migrating");
     let migrated = database.migrate().await;
+    progress.end();
     database.stop().await;
     match migrated?.missing {
         0 => say("All migrations were already applied."),

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::callers::Caller;
 use crate::cli::Failure;
+use crate::cli::exit::NotFound;
 use crate::cli::record;
 use crate::cli::secret_input::read_secret;
 use crate::config::Config;
@@ -81,7 +82,7 @@ impl OperatorCommand {
             Self::Reset { email, json } => {
                 let password = OperatorPassword::parse(read_secret("The operator's new password")?)?;
                 record::print_one(config, json, async |pool| {
-                    let (conn, unknown) = (&mut pool.acquire().await?, || format!("there is no operator {email}"));
+                    let (conn, unknown) = (&mut pool.acquire().await?, || NotFound(format!("there is no operator {email}")));
                     let company = operators::find_by_email(conn, &email).await?.ok_or_else(unknown)?.company;
                     let (caller, now) = (Caller::command_line(company), Clock::System.now());
                     let reset = operators::reset_operator(conn, &PasswordHashing::start(), &caller, &email, password, now).await?;
@@ -91,7 +92,7 @@ impl OperatorCommand {
             }
             Self::Remove { email, json } => {
                 record::print_one(config, json, async |pool| {
-                    let (conn, unknown) = (&mut pool.acquire().await?, || format!("there is no operator {email}"));
+                    let (conn, unknown) = (&mut pool.acquire().await?, || NotFound(format!("there is no operator {email}")));
                     let company = operators::find_by_email(conn, &email).await?.ok_or_else(unknown)?.company;
                     let removed = operators::remove_operator(conn, &Caller::command_line(company), &email, Clock::System.now()).await?;
                     let id = removed.ok_or_else(unknown)?;

@@ -10,6 +10,8 @@ use crate::kernel::terminal::complain;
 
 /// How long a command that has no terminal is silent.
 const SILENCE: Duration = Duration::from_secs(10);
+/// How often the sign of life of work of unknown length turns.
+const TICK: Duration = Duration::from_millis(100);
 
 /// Goes to standard error, so that the standard output of a command has its result alone.
 pub(super) struct Progress {
@@ -32,6 +34,15 @@ impl Progress {
         Self::with(what, total, true, template)
     }
 
+    /// Of nobody knows how many things.
+    pub(super) fn counting(what: &'static str) -> Self {
+        let this = Self::with(what, None, false, "{spinner} {msg} {human_pos}");
+        if let Some(bar) = &this.bar {
+            bar.enable_steady_tick(TICK);
+        }
+        this
+    }
+
     fn with(what: &'static str, total: Option<u64>, in_bytes: bool, template: &'static str) -> Self {
         let style = ProgressStyle::with_template(template).expect("the template is valid");
         let bar = || total.map_or_else(ProgressBar::new_spinner, ProgressBar::new).with_style(style).with_message(what);
@@ -49,6 +60,14 @@ impl Progress {
                 self.said_at.set(Instant::now());
             }
             None => {}
+        }
+    }
+
+    /// Prints something beside the bar.
+    pub(super) fn suspend(&self, print: impl FnOnce()) {
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
         }
     }
 

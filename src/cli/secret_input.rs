@@ -1,21 +1,55 @@
-//! Reads secrets from standard input, so that they do not appear in process lists and shell histories.
+//! Reads secrets from standard input or a file, so that they do not appear in process lists and shell histories.
 
+use std::fs::File;
 use std::io::{IsTerminal, Read, stdin};
+use std::path::Path;
 
+use ::console::Term;
 use secrecy::SecretString;
 
 use crate::cli::Failure;
-use crate::kernel::terminal::complain;
 
 /// The maximum length of a secret with its line end, in bytes. Longer input is probably the wrong file.
 const LIMIT: u64 = 1024;
 
-/// Reads standard input to its end. On a terminal, prints a prompt for `what` first. Trailing line ends are not part of the secret.
+/// Reads standard input to its end; on a terminal, asks for `what` and reads one line that does not appear there. Trailing line ends are not
+/// part of the secret.
 pub(super) fn read_secret(what: &str) -> Result<SecretString, Failure> {
-    if stdin().is_terminal() {
-        complain(&format!("{what}, then Enter and Ctrl-D:"));
+    if !stdin().is_terminal() {
+        return secret(stdin());
     }
+    let terminal = Term::stderr();
+    if !terminal.is_term() {
+        return Err(format!("{what} is read from standard input, or asked for where standard error is a terminal").into());
+    }
+    terminal.write_str(&format!("{what}: "))?;
+    Ok(terminal.read_secure_line()?.into())
+}
+
+/// Reads the secret in a file; `-` is standard input.
+pub(super) fn read_file(file: &Path) -> Result<SecretString, Failure> {
+    match file == Path::new("-") {
+        true => read_secret("The secret"),
+        false => secret(open(file)?),
+    }
+}
+
+/// Reads a whole file; `-` is standard input.
+pub(super) fn read_text(file: &Path) -> Result<String, Failure> {
     let mut text = String::new();
-    stdin().take(LIMIT).read_to_string(&mut text)?;
+    match file == Path::new("-") {
+        true => stdin().read_to_string(&mut text)?,
+        false => open(file)?.read_to_string(&mut text)?,
+    };
+    Ok(text)
+}
+
+fn open(file: &Path) -> Result<File, Failure> {
+    File::open(file).map_err(|error| format!("{} cannot be read: {error}", file.display()).into())
+}
+
+fn secret(input: impl Read) -> Result<SecretString, Failure> {
+    let mut text = String::new();
+    input.take(LIMIT).read_to_string(&mut text)?;
     Ok(SecretString::from(text.trim_end_matches(['\r', '\n'])))
 }

@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 
 use crate::bootstrap::Database;
 use crate::cli::Failure;
+use crate::cli::exit::NotFound;
 use crate::config::Config;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CustomerId, SessionId};
@@ -45,7 +46,7 @@ impl TokenCommand {
                     },
                     (None, None) => unreachable!("the command line requires a session or a customer"),
                 };
-                match revoked.ok_or("there is no such session or customer")? {
+                match revoked.ok_or_else(|| NotFound("there is no such session or customer".to_owned()))? {
                     1 => say("1 session ended."),
                     revoked => say(&format!("{revoked} sessions ended.")),
                 }

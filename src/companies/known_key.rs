@@ -18,8 +18,11 @@ pub struct KnownKey {
 }
 
 impl KnownKey {
-    /// Returns an error if the stored networks cannot be parsed, so the key is rejected.
+    /// Returns an error if the company is suspended, or if the stored networks cannot be parsed, so the key is rejected.
     pub fn read(digest: [u8; 32], row: ApiKeyRow) -> Result<Self, Problem> {
+        if row.suspended {
+            return Err(ProblemCode::CompanySuspended.into());
+        }
         let networks = AllowedNetworks::try_from(row.allowed_networks).map_err(|error| {
             tracing::error!(key = %row.id, %error, "the stored networks of an API key are invalid");
             Problem::new(ProblemCode::Internal)

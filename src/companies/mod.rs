@@ -11,6 +11,8 @@
 //! ```text
 //! access               proves that a request has a valid API key
 //! limits               how much of the service one company uses
+//! deletion             deleting a company with everything that belongs to it
+//! suspension           suspending a company
 //! state                what the proof needs: the database and the cache of live keys
 //! known_key            a live key, as it was read
 //! queries  api_key     the statements on companies and API keys, and how a key is written
@@ -18,10 +20,12 @@
 
 mod access;
 mod api_key;
+mod deletion;
 mod known_key;
 mod limits;
 mod queries;
 mod state;
+mod suspension;
 
 use chrono::{DateTime, Utc};
 
@@ -30,9 +34,11 @@ use crate::kernel::ids::CompanyId;
 
 pub use access::bearer;
 pub use api_key::ApiKey;
+pub use deletion::{Deletion, DeletionError, TABLES};
 pub use limits::{Admission, RequestLimits, Settings, keep_limits};
-pub use queries::{company_name, list_companies, lock};
+pub use queries::{Company, ListedKey, company_name, find_companies, list_api_keys, list_companies, lock};
 pub use state::Companies;
+pub use suspension::{is_suspended, must_not_be_suspended, resume_company, suspend_company};
 
 /// Returns the id of the new company, which has no API key yet.
 pub async fn create_company(conn: &mut Connection, name: &str, now: DateTime<Utc>) -> Result<CompanyId, sqlx::Error> {

@@ -10,10 +10,82 @@ pub(super) async fn insert_company(conn: &mut Connection, id: CompanyId, name: &
     Ok(())
 }
 
+/// A company as the command line shows it.
+#[derive(Debug)]
+pub struct Company {
+    /// Its id.
+    pub id: CompanyId,
+    /// Its name, which another one may have too.
+    pub name: String,
+    /// Since when it is suspended.
+    pub suspended_at: Option<DateTime<Utc>>,
+}
+
 /// Every company, the oldest first.
-pub async fn list_companies(conn: &mut Connection) -> Result<Vec<(CompanyId, String)>, sqlx::Error> {
-    let rows = sqlx::query!(r#"select id as "id: CompanyId", name from companies order by created_at, id"#).fetch_all(conn).await?;
-    Ok(rows.into_iter().map(|row| (row.id, row.name)).collect())
+pub async fn list_companies(conn: &mut Connection) -> Result<Vec<Company>, sqlx::Error> {
+    sqlx::query_as!(Company, r#"select id as "id: CompanyId", name, suspended_at from companies order by created_at, id"#)
+        .fetch_all(conn)
+        .await
+}
+
+/// The company with this id, or those with this name.
+pub async fn find_companies(conn: &mut Connection, id: Option<CompanyId>, name: &str) -> Result<Vec<Company>, sqlx::Error> {
+    sqlx::query_as!(
+        Company,
+        r#"select id as "id: CompanyId", name, suspended_at from companies where id = $1 or name = $2 order by created_at, id"#,
+        id.map(CompanyId::uuid),
+        name,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Suspends a company, or resumes it. Returns whether it was the other way before.
+pub(super) async fn set_suspended(conn: &mut Connection, id: CompanyId, since: Option<DateTime<Utc>>) -> Result<bool, sqlx::Error> {
+    let changed = sqlx::query!(
+        "update companies set suspended_at = $2 where id = $1 and (suspended_at is null) = ($2::timestamptz is not null)",
+        id.uuid(),
+        since,
+    );
+    Ok(changed.execute(conn).await?.rows_affected() == 1)
+}
+
+pub(super) async fn is_suspended(conn: &mut Connection, id: CompanyId) -> Result<bool, sqlx::Error> {
+    let suspended = sqlx::query_scalar!(r#"select suspended_at is not null as "suspended!" from companies where id = $1"#, id.uuid());
+    Ok(suspended.fetch_optional(conn).await?.unwrap_or(false))
+}
+
+/// An API key as the command line shows it.
+#[derive(Debug)]
+pub struct ListedKey {
+    /// Its id.
+    pub id: KeyId,
+    /// What it is for.
+    pub name: String,
+    /// What it may do.
+    pub scopes: Vec<String>,
+    /// Where it may be used; empty means anywhere.
+    pub allowed_networks: Vec<String>,
+    /// When it was made.
+    pub created_at: DateTime<Utc>,
+    /// When it was last used, to within some minutes.
+    pub last_used_at: Option<DateTime<Utc>>,
+    /// When it stops.
+    pub expires_at: Option<DateTime<Utc>>,
+    /// When it was revoked, or will be.
+    pub revoked_at: Option<DateTime<Utc>>,
+}
+
+/// The API keys of a company, the oldest first.
+pub async fn list_api_keys(conn: &mut Connection, company: CompanyId) -> Result<Vec<ListedKey>, sqlx::Error> {
+    sqlx::query_as!(
+        ListedKey,
+        r#"select id as "id: KeyId", name, scopes, allowed_networks, created_at, last_used_at, expires_at, revoked_at
+           from api_keys where company_id = $1 and deleted_at is null order by created_at, id"#,
+        company.uuid(),
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// The name of a company.
@@ -33,14 +105,17 @@ pub(super) struct ApiKeyRow {
     pub(super) expires_at: Option<DateTime<Utc>>,
     pub(super) revoked_at: Option<DateTime<Utc>>,
     pub(super) last_used_at: Option<DateTime<Utc>>,
+    pub(super) suspended: bool,
 }
 
 /// The key with this digest, unless it is revoked or has expired.
 pub(super) async fn find_api_key(conn: &mut Connection, digest: &[u8], now: DateTime<Utc>) -> Result<Option<ApiKeyRow>, sqlx::Error> {
     sqlx::query_as!(
         ApiKeyRow,
-        "select id, company_id, scopes, allowed_networks, expires_at, revoked_at, last_used_at from api_keys
-         where digest = $1 and deleted_at is null and (revoked_at is null or revoked_at > $2) and (expires_at is null or expires_at > $2)",
+        r#"select id, company_id, scopes, allowed_networks, expires_at, revoked_at, last_used_at,
+                  (select suspended_at is not null from companies where companies.id = api_keys.company_id) as "suspended!"
+           from api_keys
+           where digest = $1 and deleted_at is null and (revoked_at is null or revoked_at > $2) and (expires_at is null or expires_at > $2)"#,
         digest,
         now,
     )

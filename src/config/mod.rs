@@ -192,7 +192,7 @@ impl Config {
         }
     }
 
-    /// The defaults with some keys replaced, for tests: `("http.listen", "127.0.0.1:0")`.
+    /// The defaults with some keys replaced, for tests and for what depends on no setting: `("http.listen", "127.0.0.1:0")`.
     pub fn with(changes: &[(&str, &str)]) -> Result<Self, ConfigError> {
         Self::with_file("", changes)
     }

@@ -84,6 +84,8 @@ mod tests {
             "PORTICO_MAIL_SERVICE_HOST",
             "PORTICO_HTTP_PORT",
             "PORTICO_VERSION",
+            "PORTICO_URL",
+            "PORTICO_API_KEY",
             "PORTICOS_HTTP__LISTEN",
         ] {
             assert_eq!(read(name), Ok(0), "{name}");

@@ -20,12 +20,22 @@ pub struct Settings {
     /// Kinds, such as `rental/bikes`, whose files were removed on purpose. Their records stay in the database and are not served.
     #[serde(deserialize_with = "settings::list")]
     pub retired: Vec<String>,
+    /// Whether no files are read at all.
+    #[serde(skip)]
+    none: bool,
 }
 
 impl Settings {
+    /// The same without any file, for what does not depend on them.
+    #[must_use]
+    pub fn without_files(self) -> Self {
+        Self { none: true, ..self }
+    }
+
     /// Loads all declarations in the files, which are added to the `built_in` extensions.
     pub fn load(&self, built_in: &BuiltIn<'_>) -> Result<Vec<Declaration>, InvalidDeclaration> {
         match &self.directory {
+            _ if self.none => Ok(Vec::new()),
             Some(directory) => load(directory, built_in),
             None if Path::new(USUAL_DIRECTORY).is_dir() => load(Path::new(USUAL_DIRECTORY), built_in),
             None => Ok(Vec::new()),

@@ -108,10 +108,12 @@ impl Demo {
         }
     }
 
-    /// The data as shell assignments: `eval "$(portico demo --shell)"`. `portico listen` reads them from the environment.
+    /// The data as shell assignments: `eval "$(portico demo --shell)"`. The commands that ask a service read the last two.
     pub fn assignments(&self) -> String {
         let Self { url, store_key, api_key, .. } = self;
-        format!("export URL={url}\nexport STORE_KEY={store_key}\nexport API_KEY={api_key}")
+        format!(
+            "export URL={url}\nexport STORE_KEY={store_key}\nexport API_KEY={api_key}\nexport PORTICO_URL={url}\nexport PORTICO_API_KEY={api_key}"
+        )
     }
 
     /// The text shown at startup: the data, and three commands that work when pasted.

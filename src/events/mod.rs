@@ -49,5 +49,5 @@ pub use name::{EventName, InvalidEventName};
 pub use new_event::{NewEvent, Origin};
 pub use outbox::Outbox;
 pub use publish::{publish, publish_all, publish_without_notify};
-pub use queries::{Columns, PUBLISHED};
+pub use queries::{Columns, PUBLISHED, export_events};
 pub use retention::{create_partitions, delete_expired};

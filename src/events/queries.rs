@@ -4,11 +4,12 @@ use std::borrow::Borrow;
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::events::NewEvent;
 use crate::kernel::database::Connection;
-use crate::kernel::ids::EventId;
+use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::request_id::RequestId;
 use crate::kernel::traces::TraceContext;
 
@@ -128,6 +129,18 @@ pub(super) async fn insert_events(conn: &mut Connection, events: &Columns, notif
 pub(super) async fn notify(conn: &mut Connection, word: &str) -> Result<(), sqlx::Error> {
     sqlx::query!("select pg_notify($1, $2)", PUBLISHED, word).execute(conn).await?;
     Ok(())
+}
+
+/// Every event about a record as it was sent, for the export of a customer.
+pub async fn export_events(conn: &mut Connection, company: CompanyId, subject: Uuid) -> Result<Value, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select coalesce(json_agg(convert_from(body, 'UTF8')::json order by created_at, id), '[]') as "events!"
+           from events where company_id = $1 and subject_id = $2"#,
+        company.uuid(),
+        subject,
+    )
+    .fetch_one(conn)
+    .await
 }
 
 #[cfg(test)]

@@ -87,9 +87,9 @@ use crate::kernel::openapi::Description;
 use crate::resources::Extension;
 
 pub use accounts::{ActiveGateway, CardGateways, Gateway, GatewayBody, GatewayError, count_card_gateways, find_card_gateway};
-pub use callbacks::CallbackRecord;
+pub use callbacks::{CallbackRecord, export_callbacks};
 pub use credential::{Credential, GatewaySigningSecret, InvalidCredential, Purpose, SEALED, SecretKey};
-pub use ledger::CallbackBacklog;
+pub use ledger::{CallbackBacklog, erase_bodies_of};
 pub use payments::Payment;
 pub use state::{Gateways, Settings};
 

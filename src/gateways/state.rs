@@ -40,6 +40,9 @@ pub struct Settings {
     /// How often the card provider is asked for callbacks that did not arrive. `None`: never.
     #[serde(deserialize_with = "settings::optional_time")]
     pub reconcile_every: Option<Duration>,
+    /// How long the bodies of callbacks are kept, which have the data of payers.
+    #[serde(deserialize_with = "settings::time")]
+    pub body_retention: Duration,
 }
 
 /// The state of the routes and the worker.
@@ -63,6 +66,7 @@ pub struct Gateways {
     pub(super) card: Card,
     pub(super) reconcile_every: Option<Duration>,
     pub(super) metrics: Metrics,
+    pub(super) body_retention: TimeDelta,
 }
 
 impl ResourceState for Gateways {
@@ -95,6 +99,7 @@ impl Gateways {
         let unknown_gateways = FailureLimiter::new(UNKNOWN_GATEWAYS_PER_MINUTE);
         let (kept_refusals, reading, cache) = (LocalWindow::new(KEPT_REFUSALS), HeavyWork::new(), GatewayCache::new());
         let reconcile_every = settings.reconcile_every;
+        let body_retention = TimeDelta::from_std(settings.body_retention).unwrap_or(TimeDelta::MAX);
         Self {
             pool,
             clock,
@@ -108,6 +113,7 @@ impl Gateways {
             notifier,
             card,
             reconcile_every,
+            body_retention,
             metrics: Metrics::default(),
         }
     }

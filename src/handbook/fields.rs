@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::handbook::schema::{id_prefix, is_nullable, properties, required, resolved, types};
+use crate::resources::Input;
 
 /// How deep members within members are told.
 const MAX_DEPTH: usize = 4;
@@ -14,6 +15,10 @@ pub struct Field {
     pub name: String,
     /// What it is: `text`, `list of texts`, `id (order_…)`.
     pub kind: String,
+    /// How a value is entered.
+    pub input: Input,
+    /// Whether no answer shows it.
+    pub write_only: bool,
     /// What a value must fulfil: `1 to 255 characters`.
     pub limits: Vec<String>,
     /// The values that are possible, if they are few.
@@ -58,6 +63,8 @@ impl Field {
         Self {
             name: name.to_owned(),
             kind: kind(document, &whole),
+            input: Input::of(&whole),
+            write_only: whole["writeOnly"] == true,
             limits: limits(&whole).chain(items.is_object().then(|| limits(items)).into_iter().flatten()).collect(),
             choices: if items.is_object() { choices(items) } else { choices(&whole) },
             default: Some(&whole["default"]).filter(|default| !default.is_null()).map(Value::to_string),

@@ -3,8 +3,10 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::callers::{Caller, Grant, Owner, Reach, Scope, Scopes, Who};
+use crate::companies::must_not_be_suspended;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::ids::{CompanyId, PortalLinkId};
+use crate::kernel::problem::Problem;
 use crate::kernel::rate_limit::RateLimitStatus;
 use crate::kernel::request_id::RequestId;
 use crate::portal::secrets::{LinkKey, SessionToken};
@@ -53,14 +55,15 @@ impl Portal {
         opened?.map(|_: PortalLinkId| token).ok_or(OpenRefusal::Ended)
     }
 
-    /// The session of this token, unless it has ended or its link was revoked.
-    pub async fn find_session(&self, token: &SessionToken) -> Result<Option<LiveSession>, sqlx::Error> {
+    /// The session of this token, unless it has ended or its link was revoked. Nobody works for a company that is suspended.
+    pub async fn find_session(&self, token: &SessionToken) -> Result<Option<LiveSession>, Problem> {
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
         let Some(found) = queries::find_session(&mut conn, &token.digest()).await? else { return Ok(None) };
         let ends_at = found.created_at + self.settings.session_lifetime;
         if found.last_used_at + self.settings.idle_timeout <= now || ends_at <= now {
             return Ok(None);
         }
+        must_not_be_suspended(&mut conn, found.company).await?;
         if found.last_used_at + LAST_USED_INTERVAL <= now {
             queries::touch_session(&mut conn, &token.digest(), now).await?;
         }

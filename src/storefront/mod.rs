@@ -62,6 +62,7 @@ mod tokens;
 
 use chrono::TimeDelta;
 
+use crate::gateways;
 use crate::kernel::rate_limit;
 
 pub use access::SignedInCustomer;
@@ -72,7 +73,7 @@ pub use messages::{Fault, Messages, MessagesError, Settings as MessagesSettings}
 pub use resources::{StoreBody, StoreRecord, Stores, extension as operator_extension};
 pub use routes::{PATH, Routes, describe};
 pub use state::{Parts, Settings, Storefront};
-pub use stores::{StoreKey, company_of_store_key, create_store_key, list_stores, revoke_store_key};
+pub use stores::{ListedStoreKey, StoreKey, company_of_store_key, create_store_key, list_store_keys, list_stores, revoke_store_key};
 pub use tokens::{Presented as PresentedToken, TokenId, company_of_session, is_signed_in, revoke_customer, revoke_session};
 
 use accounts::{closure, contact_change, devices, password_reset, profile, registration, sessions, sign_in, social};
@@ -95,7 +96,8 @@ impl Storefront {
             let mut tx = conn.begin().await?;
             audit::forget_leavers(&mut tx, closed_before).await?;
             sms_guard::forget_leavers(&mut tx, closed_before).await?;
-            customers::erase_closed(&mut tx, closed_before, now).await?;
+            let leavers = customers::erase_closed(&mut tx, closed_before, now).await?;
+            gateways::erase_bodies_of(&mut tx, &leavers, now).await?;
             tx.commit().await?;
         }
         audit::forget_sign_ins(&mut conn, now - audit::RETENTION).await?;

@@ -15,6 +15,7 @@
 //! replays                          makes new deliveries from closed ones, on request
 //! subscription                     the webhook as a resource: which events, which URL, enabled or not; rotating, testing
 //! cancellation  health             closes waiting deliveries as cancelled; shows how an endpoint is doing
+//! suspension                       holds the deliveries of a company that is suspended
 //! figures                          what was sent in a period, by step and by duration, for charts
 //! delivery_log                     deliveries and their attempts as a read-only resource
 //! engine                           the tables of deliveries, and every statement that moves a delivery between them
@@ -92,6 +93,7 @@ mod sending;
 mod settings;
 mod state;
 mod subscription;
+mod suspension;
 mod targets;
 mod tracks;
 mod worker;
@@ -112,6 +114,7 @@ pub use sending::{Attempt, Claimed};
 pub use settings::Settings;
 pub use state::{Parts, Webhooks};
 pub use subscription::{DisabledReason, EventFilter, Subscription};
+pub use suspension::{hold_deliveries, release_deliveries};
 pub use targets::{EndpointUrl, Resolver};
 
 /// The resources and routes of the hub below `developers/int/v1`.

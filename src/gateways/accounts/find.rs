@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use sqlx::types::Json;
 
+use crate::companies::must_not_be_suspended;
 use crate::gateways::accounts::signing_secret;
 use crate::gateways::drivers;
 use crate::gateways::open_gateways::OpenGateway;
@@ -31,8 +32,10 @@ impl Gateways {
 
     async fn look_up(&self, id: GatewayId, now: DateTime<Utc>) -> Result<Option<Arc<OpenGateway>>, Problem> {
         let generation = self.cache.by_id.generation();
-        let found = find_active(&mut self.pool.acquire().await?, &self.key, id).await?.map(Arc::new);
+        let mut conn = self.pool.acquire().await?;
+        let found = find_active(&mut conn, &self.key, id).await?.map(Arc::new);
         if let Some(found) = &found {
+            must_not_be_suspended(&mut conn, found.company).await?;
             self.cache.by_id.insert_if_current(generation, id, found, now);
         }
         Ok(found)

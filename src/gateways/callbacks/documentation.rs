@@ -7,8 +7,9 @@ use crate::gateways::recording::Acknowledgement;
 use crate::kernel::openapi::{Description, OperationDoc, object};
 use crate::kernel::problem::ProblemCode;
 
-const REFUSED: [ProblemCode; 6] = [
+const REFUSED: [ProblemCode; 7] = [
     ProblemCode::GatewayNotConfigured,
+    ProblemCode::CompanySuspended,
     ProblemCode::CompanyMismatch,
     ProblemCode::CallbackNotGenuine,
     ProblemCode::CallbackNotUnderstood,

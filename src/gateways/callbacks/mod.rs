@@ -39,7 +39,7 @@ use crate::gateways::state::Gateways;
 use crate::resources::Extension;
 
 pub use documentation::description;
-pub use record::CallbackRecord;
+pub use record::{CallbackRecord, export_callbacks};
 
 /// Maximum length of a callback body (decisions, section 1).
 const BODY_LIMIT: usize = 1024 * 1024;

@@ -1,13 +1,14 @@
 //! Callbacks as read-only records of `ledger/int/v1`.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::callers::{Area, Caller};
 use crate::gateways::callbacks::redaction::redacted;
 use crate::gateways::ledger::{self, Status};
 use crate::gateways::state::Gateways;
+use crate::kernel::clock::timestamp;
 use crate::kernel::database::Connection;
-use crate::kernel::ids::{CallbackId, GatewayId};
+use crate::kernel::ids::{CallbackId, CompanyId, CustomerId, GatewayId};
 use crate::members;
 use crate::resources::{Instant, Record, Reference, Resource};
 
@@ -33,6 +34,8 @@ crate::read_only! {
         detail: Option<String>,
         /// The length of the body, in bytes.
         body_size: i32,
+        /// When the body was erased, because it is kept for a time only.
+        body_erased_at: Option<Instant>,
         /// Number of attempts to process the callback.
         attempts: i16,
         /// When processing is retried next.
@@ -61,4 +64,14 @@ impl Resource for CallbackRecord {
         let payments = ledger::list_payments(conn, callback.id).await?;
         Ok(members! { "body": redacted(&String::from_utf8_lossy(&body)), "payments": payments })
     }
+}
+
+/// The callbacks that reported on payments of a customer, for the export of the customer, as the ledger shows them.
+pub async fn export_callbacks(conn: &mut Connection, company: CompanyId, customer: CustomerId) -> Result<Value, sqlx::Error> {
+    let callbacks = ledger::list_of_customer(conn, company, customer).await?;
+    let shown = callbacks.into_iter().map(|callback| {
+        let body = redacted(&String::from_utf8_lossy(&callback.body));
+        json!({ "id": callback.id, "type": callback.kind, "created_at": timestamp(callback.created_at), "body": body })
+    });
+    Ok(shown.collect())
 }

@@ -34,7 +34,7 @@ pub(super) fn doc() -> OperationDoc {
     OperationDoc::new("Process a genuine callback now.")
         .taking_options(EmptyBody::schema())
         .showing(StatusCode::OK, CallbackRecord::SINGULAR)
-        .refusing(&[ProblemCode::CallbackRefused])
+        .refusing(&[ProblemCode::CallbackRefused, ProblemCode::CallbackNotUnderstood])
 }
 
 /// `POST callbacks/{uuid}/process`: processes a callback now, whatever its schedule.
@@ -81,6 +81,9 @@ impl Gateways {
         match callback.fields.status {
             Status::Refused => Err(ProblemCode::CallbackRefused.into()),
             Status::Processed => Ok(()),
+            Status::Failed | Status::Ignored if callback.fields.body_erased_at.is_some() => {
+                Err(Problem::new(ProblemCode::CallbackNotUnderstood).detail("The body of this callback is not kept any more."))
+            }
             // Settings may have changed, so that an ignored callback contains something of use now.
             Status::Failed | Status::Ignored => {
                 let pending = ledger::find_unprocessed(transaction.conn(), id).await?;
@@ -98,11 +101,14 @@ impl Gateways {
         });
     }
 
-    /// Retries all due callbacks once each, and deletes expired refused callbacks. Returns the number of retries. Tests use this
+    /// Retries all due callbacks once each, deletes expired refused callbacks, and erases expired bodies. Returns the number of retries. Tests use this
     /// instead of a running worker.
     pub async fn run_due(&self) -> Result<usize, sqlx::Error> {
         let now = self.clock.now();
         refusal::sweep(&mut self.pool.acquire().await?, now).await?;
+        if let Some(before) = now.checked_sub_signed(self.body_retention) {
+            ledger::erase_bodies(&mut self.pool.acquire().await?, before, now).await?;
+        }
         let mut tried = 0;
         while let Some(pending) = ledger::claim_due(&mut self.pool.acquire().await?, now).await? {
             // Errors have been logged and, as far as possible, recorded.

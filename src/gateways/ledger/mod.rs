@@ -10,6 +10,7 @@ mod backlog;
 mod follow;
 mod history;
 mod look_up;
+mod retention;
 mod unprocessed;
 mod write;
 
@@ -19,6 +20,7 @@ pub use backlog::CallbackBacklog;
 pub use follow::what_follows;
 pub use history::{HistoryEntry, find_body, list_history, list_payments};
 pub use look_up::look_up;
+pub use retention::{erase_bodies, erase_bodies_of, list_of_customer};
 pub use unprocessed::{
     Failure, UnprocessedCallback, claim_due, close, find_unprocessed, forget_refused, lock_failed, lock_unprocessed, record_failure,
 };

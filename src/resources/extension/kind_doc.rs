@@ -230,6 +230,7 @@ impl KindDoc {
 const EVERYWHERE: &[ProblemCode] = &[
     ProblemCode::ApiKeyInvalid,
     ProblemCode::ScopeMissing,
+    ProblemCode::CompanySuspended,
     ProblemCode::AddressForbidden,
     ProblemCode::ParameterInvalid,
     ProblemCode::RateLimited,

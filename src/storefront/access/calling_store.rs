@@ -7,7 +7,7 @@ use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::companies::bearer;
+use crate::companies::{bearer, must_not_be_suspended};
 use crate::kernel::access_log::AskingKey;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -72,14 +72,16 @@ async fn find(
     let look_up = Box::pin(look_up(storefront, digest));
     let limited = storefront.unknown_keys.look_up(client.network(), look_up).await;
     let (found, status) = limited.map_err(|status| (status.problem(), Some(status)))?;
-    let store = found.map_err(|error| (error.into(), None))?;
+    let store = found.map_err(|problem| (problem, None))?;
     store.ok_or((ProblemCode::StoreKeyInvalid.into(), Some(status)))
 }
 
-async fn look_up(storefront: &Storefront, digest: [u8; 32]) -> Result<Option<Arc<Store>>, sqlx::Error> {
+async fn look_up(storefront: &Storefront, digest: [u8; 32]) -> Result<Option<Arc<Store>>, Problem> {
     let (now, generation) = (storefront.clock.now(), storefront.caches.stores.generation());
-    let found = find_store(&mut storefront.pool.acquire().await?, &digest, now).await?.map(Arc::new);
+    let mut conn = storefront.pool.acquire().await?;
+    let found = find_store(&mut conn, &digest, now).await?.map(Arc::new);
     if let Some(store) = &found {
+        must_not_be_suspended(&mut conn, store.company_id).await?;
         storefront.caches.stores.insert_if_current(generation, digest, store, now);
     }
     Ok(found)

@@ -13,7 +13,10 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::{KeyId, StoreId};
 use crate::kernel::problem::Problem;
 
-pub use queries::{Store, company_of_store_key, find_pause, find_store, list_stores, list_text_budgets, lock_text_limits, pause_texts};
+pub use queries::{
+    ListedStoreKey, Store, company_of_store_key, find_pause, find_store, list_store_keys, list_stores, list_text_budgets, lock_text_limits,
+    pause_texts,
+};
 pub use store_key::StoreKey;
 pub use text_limits::{Pause, TextLimits};
 

@@ -18,6 +18,32 @@ pub async fn list_stores(conn: &mut Connection, company: CompanyId) -> Result<Ve
     Ok(rows.into_iter().map(|row| (row.id, row.name)).collect())
 }
 
+/// A store key as the command line shows it.
+#[derive(Debug)]
+pub struct ListedStoreKey {
+    /// Its id.
+    pub id: KeyId,
+    /// The store whose apps use it.
+    pub store: StoreId,
+    /// When it was made.
+    pub created_at: DateTime<Utc>,
+    /// When it was revoked, or will be.
+    pub revoked_at: Option<DateTime<Utc>>,
+}
+
+/// The keys of a company's stores, the oldest first.
+pub async fn list_store_keys(conn: &mut Connection, company: CompanyId) -> Result<Vec<ListedStoreKey>, sqlx::Error> {
+    sqlx::query_as!(
+        ListedStoreKey,
+        r#"select store_keys.id as "id: KeyId", store_keys.store_id as "store: StoreId", store_keys.created_at, store_keys.revoked_at
+           from store_keys join stores on stores.id = store_keys.store_id
+           where stores.company_id = $1 and stores.deleted_at is null order by store_keys.created_at, store_keys.id"#,
+        company.uuid(),
+    )
+    .fetch_all(conn)
+    .await
+}
+
 pub(super) async fn insert_store_key(
     conn: &mut Connection,
     id: KeyId,

@@ -22,6 +22,30 @@ pub async fn set_paused(conn: &mut Connection, subscription: SubscriptionId, pau
     Ok(())
 }
 
+/// Holds the deliveries of all webhooks of a company, whatever the webhooks say themselves.
+pub async fn hold_all(conn: &mut Connection, company: CompanyId) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update endpoints set paused = true where not paused
+         and subscription_id in (select subscription_id from subscription_endpoints where company_id = $1)",
+        company.uuid(),
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Holds them no longer, except those of webhooks that are paused.
+pub async fn release_all(conn: &mut Connection, company: CompanyId) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update endpoints set paused = false where paused
+         and subscription_id in (select subscription_id from subscription_endpoints where company_id = $1 and paused_at is null)",
+        company.uuid(),
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// Wakes the workers of all instances when the transaction commits.
 pub async fn notify_resumed(conn: &mut Connection) -> Result<(), sqlx::Error> {
     sqlx::query!("select pg_notify($1, '')", RESUMED).execute(conn).await?;

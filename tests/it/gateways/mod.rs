@@ -4,6 +4,7 @@ mod calling_back;
 mod concurrent_callbacks;
 mod documented;
 mod driver_guide;
+mod erasing;
 mod large_callbacks;
 mod ledger;
 mod order_of_arrival;

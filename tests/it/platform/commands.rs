@@ -72,6 +72,8 @@ async fn customer_export_prints_everything_that_is_kept_of_one_customer() {
     assert_eq!(document["payments"].as_array().unwrap().iter().map(|payment| &payment["transaction_id"]).collect::<Vec<_>>(), ["hers"]);
     assert_eq!((&document["customer"]["email"], &document["customer"]["has_password"]), (&json!(EMAIL), &json!(true)));
     assert_eq!(document["sessions"].as_array().unwrap().len(), 1);
+    let events: Vec<_> = document["events"].as_array().unwrap().iter().map(|event| &event["event"]).collect();
+    assert_eq!((events[0], document["callbacks"].as_array().unwrap().len()), (&json!("customer.created"), 0));
     assert!(!exported.contains("argon2") && !exported.contains("bob@") && !exported.contains(token(&login).split_once('|').unwrap().1));
     let nobody = portico(&["customer", "export", "customer_01h455vb4pex5vsknk084sn02q"], &database).output().await.unwrap();
     assert!(!nobody.status.success() && String::from_utf8_lossy(&nobody.stderr).contains("there is no customer"));

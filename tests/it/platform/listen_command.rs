@@ -23,8 +23,8 @@ struct Listening {
 impl Listening {
     fn start(world: &World, forward: &str, more: &[&str]) -> Self {
         let mut program = portico(&[&["listen", "--forward", forward], more].concat(), &[])
-            .env("URL", format!("http://{}", world.address))
-            .env("API_KEY", &world.api_key)
+            .env("PORTICO_URL", format!("http://{}", world.address))
+            .env("PORTICO_API_KEY", &world.api_key)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

@@ -2,6 +2,7 @@
 
 mod backups;
 mod commands;
+mod companies;
 mod database_away;
 mod documentation;
 mod editions;
@@ -17,6 +18,7 @@ mod ops;
 mod problems;
 mod readiness;
 mod sealed_columns;
+mod service_commands;
 mod settings_from_files;
 mod setup_commands;
 mod statements;

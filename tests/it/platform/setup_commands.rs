@@ -109,6 +109,29 @@ async fn a_store_has_the_same_limits_whoever_creates_it() {
 }
 
 #[tokio::test]
+async fn keys_are_listed_without_the_keys_and_a_closed_store_has_none() {
+    let world = World::new().await;
+    let (settings, company) = ([("database.url", world.database.as_str())], world.company.to_string());
+    let list = async || made(&["key", "list", "--company", &company], &settings, "keys").await;
+    let keys = list().await;
+    let kinds: Vec<_> = keys.as_array().unwrap().iter().map(|key| key["kind"].as_str().unwrap()).collect();
+    assert_eq!((kinds, &keys[0]["scopes"][0], &keys[1]["store"]), (vec!["api_key", "store_key"], &json!("callbacks"), &json!(world.store)));
+    let table = printed(&["key", "list", "--company", &company], &settings).await;
+    assert!(!table.contains(&world.api_key) && table.starts_with("id  "), "{table}");
+
+    let store = world.store.to_string();
+    assert!(refused(&["store", "close", &store], &settings).await.contains("--yes"));
+    assert!(printed(&["store", "close", &store, "--yes"], &settings).await.contains("closed  true"));
+    world.pass(chrono::TimeDelta::seconds(1));
+    world.storefront_get("customers/me").send().await.refused(401, "store_key_invalid");
+    assert_eq!(
+        (list().await.as_array().unwrap().len(), made(&["store", "list", "--company", &company], &settings, "stores").await),
+        (1, json!([]))
+    );
+    assert!(refused(&["store", "close", &store, "--yes"], &settings).await.contains("there is no store"));
+}
+
+#[tokio::test]
 async fn a_deleted_store_gets_no_key() {
     let world = World::new().await;
     let database = [("database.url", world.database.as_str())];

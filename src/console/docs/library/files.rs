@@ -26,6 +26,7 @@ pub(super) const TEXTS: &[(&str, &str)] = texts![
     "docs/console.md"
     "docs/deployment.md"
     "docs/operating.md"
+    "docs/commands.md"
     "docs/reliability.md"
     "docs/performance.md"
     "docs/architecture.md"

@@ -244,17 +244,20 @@ pub async fn close_customer(conn: &mut Connection, id: CustomerId, now: DateTime
 }
 
 /// Blanks the personal fields of the accounts closed before `closed_before`.
-pub async fn erase_closed(conn: &mut Connection, closed_before: DateTime<Utc>, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "update customers set name = '', email = null, email_verified_at = null, phone = null, phone_verified_at = null, title = null,
+pub async fn erase_closed(
+    conn: &mut Connection,
+    closed_before: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> Result<Vec<(CompanyId, CustomerId)>, sqlx::Error> {
+    let erased = sqlx::query!(
+        r#"update customers set name = '', email = null, email_verified_at = null, phone = null, phone_verified_at = null, title = null,
              photo_url = null, meta = '{}', password_hash = null, banned_at = null, banned_reason = null, erased_at = $2
-         where closed_at <= $1 and erased_at is null",
+         where closed_at <= $1 and erased_at is null
+         returning id as "id: CustomerId", company_id as "company_id: CompanyId""#,
         closed_before,
         now,
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
+    );
+    Ok(erased.fetch_all(conn).await?.into_iter().map(|row| (row.company_id, row.id)).collect())
 }
 
 /// The company whose store the account belongs to, open or closed.

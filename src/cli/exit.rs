@@ -1,0 +1,99 @@
+//! The exit codes: what a script learns from a command without reading its words.
+
+use std::error::Error;
+use std::iter::successors;
+use std::process::ExitCode;
+
+use reqwest::StatusCode;
+
+use crate::cli::service::Refusal;
+use crate::kernel::database::is_unavailable;
+use crate::kernel::problem::Problem;
+
+/// The codes, as `--help` and the manual show them; docs/commands.md says the same.
+pub(super) const CODES: &str = "\
+Exit codes:
+  0  done
+  1  failed
+  2  the command line or a setting was not understood
+  3  there is no such record
+  4  refused: the key may not do it, or the values are not accepted
+  5  unavailable: no service, no database, or too many requests; try again later";
+
+/// How a command ended. What clap does not understand ends with [`Exit::Usage`] too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exit {
+    Failed = 1,
+    Usage = 2,
+    NotFound = 3,
+    Refused = 4,
+    Unavailable = 5,
+}
+
+/// There is no such record.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct NotFound(pub(super) String);
+
+impl Exit {
+    /// What the first cause tells of which the kind is known.
+    pub(super) fn of(error: &(dyn Error + 'static)) -> Self {
+        successors(Some(error), |error| (*error).source()).find_map(Self::told_by).unwrap_or(Self::Failed)
+    }
+
+    fn told_by(error: &(dyn Error + 'static)) -> Option<Self> {
+        if error.is::<NotFound>() {
+            Some(Self::NotFound)
+        } else if error.is::<::config::ConfigError>() {
+            Some(Self::Usage)
+        } else if error.is::<reqwest::Error>() || error.downcast_ref().is_some_and(is_unavailable) {
+            Some(Self::Unavailable)
+        } else if let Some(problem) = error.downcast_ref::<Problem>() {
+            Some(Self::of_status(problem.code().status()))
+        } else {
+            error.downcast_ref::<Refusal>().map(|refusal| Self::of_status(refusal.status))
+        }
+    }
+
+    fn of_status(status: StatusCode) -> Self {
+        match status {
+            StatusCode::NOT_FOUND => Self::NotFound,
+            StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => Self::Unavailable,
+            StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => Self::Unavailable,
+            status if status.is_client_error() => Self::Refused,
+            _ => Self::Failed,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::problem::ProblemCode;
+
+    #[test]
+    fn the_code_follows_from_the_cause() {
+        let of = |problem: ProblemCode| Exit::of(&Problem::new(problem));
+        assert_eq!(of(ProblemCode::RecordNotFound), Exit::NotFound);
+        assert_eq!([of(ProblemCode::ScopeMissing), of(ProblemCode::BodyInvalid)], [Exit::Refused; 2]);
+        assert_eq!([of(ProblemCode::RateLimited), of(ProblemCode::DatabaseUnavailable)], [Exit::Unavailable; 2]);
+        assert_eq!(of(ProblemCode::Internal), Exit::Failed);
+        assert_eq!(Exit::of(&sqlx::Error::PoolTimedOut), Exit::Unavailable);
+        assert_eq!(Exit::of(&sqlx::Error::RowNotFound), Exit::Failed);
+        assert_eq!(Exit::of(&NotFound("there is no store".to_owned())), Exit::NotFound);
+        assert_eq!(Exit::of(&::config::ConfigError::Message("unknown key".to_owned())), Exit::Usage);
+    }
+
+    #[test]
+    fn every_code_is_told() {
+        for exit in [Exit::Failed, Exit::Usage, Exit::NotFound, Exit::Refused, Exit::Unavailable] {
+            assert!(CODES.contains(&format!("\n  {}  ", exit as u8)), "{exit:?}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Deleting a company: everything that belongs to it, in batches.
+//!
+//! This is the one place that empties tables of other owners. Nothing follows from it, neither events nor entries in the audit trail: what
+//! would tell of it goes as well. A table is emptied by a statement of its own for each batch, so nothing is locked for long, and a deletion
+//! that was interrupted is continued by another one. The company itself goes last; until then it is suspended, so nobody adds to it but
+//! what was under way, and the tables are gone through until nothing is found.
+
+use std::collections::BTreeMap;
+
+use sqlx::AssertSqlSafe;
+
+use crate::companies::suspension::is_suspended;
+use crate::kernel::database::Connection;
+use crate::kernel::ids::CompanyId;
+
+/// The number of rows that one statement deletes.
+const BATCH: i64 = 1_000;
+
+const OWN: &str = "company_id = $1";
+const OF_SUBSCRIPTIONS: &str = "subscription_id in (select id from subscriptions where company_id = $1)";
+const OF_STORES: &str = "store_id in (select id from stores where company_id = $1)";
+const OF_OPERATORS: &str = "operator_id in (select id from operators where company_id = $1)";
+
+/// Every table that has rows of companies, and which of them are those of the company `$1`. What refers to other rows goes before them.
+/// `tests/it/platform/deleting_companies.rs` compares the list with the schema.
+pub const TABLES: &[(&str, &str)] = &[
+    ("outbox", OWN),
+    ("waiting", OWN),
+    ("in_flight", OWN),
+    ("attempts", "delivery_id in (select id from deliveries where company_id = $1)"),
+    ("deliveries", OWN),
+    ("attempt_hours", OWN),
+    ("replays", OWN),
+    ("replay_keys", OWN),
+    ("operator_letters", OF_SUBSCRIPTIONS),
+    ("endpoints", OF_SUBSCRIPTIONS),
+    ("subscriptions", OWN),
+    ("portal_sessions", "link_id in (select id from portal_links where company_id = $1)"),
+    ("portal_links", OWN),
+    ("events", OWN),
+    ("event_sequences", OWN),
+    ("event_hours", OWN),
+    ("publishing_keys", OWN),
+    ("payment_facts", "payment_id in (select id from payments where company_id = $1)"),
+    ("payments", OWN),
+    ("callbacks", OWN),
+    ("card_customers", "gateway_id in (select id from gateways where company_id = $1)"),
+    ("gateways", OWN),
+    ("proofs", OWN),
+    ("issues", OWN),
+    ("tracking_statuses", OWN),
+    ("tracking_numbers", OWN),
+    ("orders", OWN),
+    ("vehicles", OWN),
+    ("drivers", OWN),
+    ("fleets", "company_id = $1 and not exists (select from fleets as part where part.parent_id = fleets.id)"),
+    ("declared_records", OWN),
+    ("devices", OF_STORES),
+    ("provider_links", OF_STORES),
+    ("used_identity_tokens", OF_STORES),
+    ("verification_codes", OF_STORES),
+    ("wrong_codes", OF_STORES),
+    ("texts", OF_STORES),
+    ("text_hours", OWN),
+    ("customer_tokens", OWN),
+    ("sign_ins", OF_STORES),
+    ("sign_in_hours", OWN),
+    ("customers", OF_STORES),
+    ("store_keys", OF_STORES),
+    ("stores", OWN),
+    ("operator_mails", OF_OPERATORS),
+    ("operator_links", OF_OPERATORS),
+    ("operator_recovery_codes", OF_OPERATORS),
+    ("operator_sessions", OF_OPERATORS),
+    ("operators", OWN),
+    ("api_keys", "company_id = $1 and not exists (select from api_keys as newer where newer.replaces = api_keys.id)"),
+    ("changes", OWN),
+];
+
+/// Why a company is not deleted.
+#[derive(Debug, thiserror::Error)]
+pub enum DeletionError {
+    /// It is not suspended, so its customers and servers still use it.
+    #[error("the company is not suspended: only a company that is suspended can be deleted")]
+    NotSuspended,
+    /// The database failed. What was deleted until then stays deleted.
+    #[error("the database could not be used")]
+    Database(#[from] sqlx::Error),
+}
+
+/// A deletion under way.
+#[derive(Debug)]
+pub struct Deletion {
+    company: CompanyId,
+    /// The table that is emptied.
+    at: usize,
+    /// Whether anything was found since the first table.
+    found: bool,
+    report: BTreeMap<&'static str, u64>,
+}
+
+impl Deletion {
+    /// Begins to delete a company that is suspended, or continues.
+    pub async fn begin(conn: &mut Connection, company: CompanyId) -> Result<Self, DeletionError> {
+        match is_suspended(conn, company).await? {
+            true => Ok(Self { company, at: 0, found: false, report: BTreeMap::new() }),
+            false => Err(DeletionError::NotSuspended),
+        }
+    }
+
+    /// Deletes a batch. Returns how many rows it had, or `None` once nothing is left and the company itself is deleted.
+    pub async fn next_batch(&mut self, conn: &mut Connection) -> Result<Option<u64>, DeletionError> {
+        if let Some(&(table, rows)) = TABLES.get(self.at) {
+            let deleted = delete_batch(conn, table, rows, self.company).await?;
+            if deleted == 0 {
+                self.at += 1;
+            } else {
+                self.found = true;
+                *self.report.entry(table).or_default() += deleted;
+            }
+            return Ok(Some(deleted));
+        }
+        if self.found {
+            // What was under way may have been written meanwhile.
+            (self.at, self.found) = (0, false);
+            return Ok(Some(0));
+        }
+        sqlx::query!("delete from companies where id = $1", self.company.uuid()).execute(conn).await?;
+        self.report.insert("companies", 1);
+        Ok(None)
+    }
+
+    /// How many rows were deleted, by table.
+    pub fn report(&self) -> &BTreeMap<&'static str, u64> {
+        &self.report
+    }
+}
+
+/// Deletes up to [`BATCH`] rows from each part of a table. The names are those of this module and of the database.
+async fn delete_batch(conn: &mut Connection, table: &str, rows: &str, company: CompanyId) -> Result<u64, sqlx::Error> {
+    let mut deleted = 0;
+    for part in parts(conn, table).await? {
+        let batch = format!("select ctid from {part} as {table} where {rows} limit {BATCH}");
+        let statement = format!("delete from {part} where ctid = any(array({batch}))");
+        deleted += sqlx::query(AssertSqlSafe(statement)).bind(company.uuid()).execute(&mut *conn).await?.rows_affected();
+    }
+    Ok(deleted)
+}
+
+/// The partitions of a table, or the table. Rows are found by their place, which is told within one partition only.
+async fn parts(conn: &mut Connection, table: &str) -> Result<Vec<String>, sqlx::Error> {
+    let partitions = sqlx::query_scalar!(
+        r#"select relid::text as "part!" from pg_partition_tree($1::text::regclass) where isleaf and level > 0"#,
+        table,
+    );
+    let partitions = partitions.fetch_all(conn).await?;
+    Ok(if partitions.is_empty() { vec![table.to_owned()] } else { partitions })
+}
