@@ -17,8 +17,8 @@ use crate::config::Config;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database::Pool;
 use crate::kernel::sealed_values::{Resealing, SealedColumn};
+use crate::kernel::signals;
 use crate::kernel::terminal::say;
-use crate::serve::shutdown_signal;
 
 /// How long whoever changes a value gets before it is looked at again.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -60,7 +60,7 @@ impl KeysCommand {
 
 /// Seals column after column, until all are done or somebody stops it. Returns what became of each, and whether somebody has.
 async fn rotate(pool: &Pool, key: &ApplicationKey) -> Result<(Vec<Rotated>, bool), Failure> {
-    let stop = shutdown_signal();
+    let stop = signals::shutdown();
     let mut all = Vec::new();
     for column in app::sealed_columns() {
         if stop.is_cancelled() {

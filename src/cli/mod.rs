@@ -117,7 +117,7 @@ enum Command {
 impl Command {
     /// Whether it ends what it has begun when a signal asks it to stop.
     fn stops_in_order(&self) -> bool {
-        matches!(self, Self::Serve(_) | Self::Receive(_) | Self::Listen(_))
+        matches!(self, Self::Serve(_) | Self::Receive(_) | Self::Listen(_) | Self::Keys(_))
     }
 }
 
