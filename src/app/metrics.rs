@@ -89,7 +89,7 @@ impl Metrics {
 fn register_retention(registry: &mut Registry, state: &AppState) {
     let tasks = [("rows", state.swept.0.clone()), ("partitions", state.webhooks.maintained_at().clone())];
     let done = move || {
-        let times = tasks.iter().map(|(task, at)| (TaskLabels { task: *task }, at.get()));
+        let times = tasks.iter().map(|(task, at)| (TaskLabels { task }, at.get()));
         times.filter(|(_, at)| *at > 0.0).collect()
     };
     registry.read("portico_retention_completed_timestamp_seconds", "When expired data was last removed", Kind::Gauge, done);

@@ -68,19 +68,16 @@ mod tests {
     #[test]
     fn a_statement_is_called_after_what_it_changes_or_else_reads() {
         for (sql, name) in [
-            ("select id from customers where id = $1", "select customers"),
-            ("select extract(epoch from now()), (select 1 from unnest($1) limit 1) from orders for update", "select orders"),
-            ("with new as (select unnest($1)), event as (\n  insert into events (id) select id from new) select 1", "insert events"),
-            ("insert into codes values ($1) on conflict do update set digest = $1", "insert codes"),
-            ("select from endpoints where id = $1 for no key update", "select endpoints"),
-            (
-                "with a as (select id from waiting for update), b as (update only endpoints set x = 1) delete from waiting",
-                "update endpoints",
-            ),
-            ("delete from events_20260521_kept where id < $1", "delete events"),
-            ("create table events_20260521 partition of events", "create"),
+            ("select id from cakes where id = $1", "select cakes"),
+            ("select extract(epoch from now()), (select 1 from unnest($1) limit 1) from plates for update", "select plates"),
+            ("with new as (select unnest($1)), event as (\n  insert into guests (id) select id from new) select 1", "insert guests"),
+            ("insert into forks values ($1) on conflict do update set digest = $1", "insert forks"),
+            ("select from knives where id = $1 for no key update", "select knives"),
+            ("with a as (select id from spoons for update), b as (update only knives set x = 1) delete from spoons", "update knives"),
+            ("delete from guests_20260521_kept where id < $1", "delete guests"),
+            ("create table guests_20260521 partition of guests", "create"),
             ("select pg_notify($1, '')", "select"),
-            ("select count(*) from (select 1 from outbox limit 9) as some", "select outbox"),
+            ("select count(*) from (select 1 from ovens limit 9) as some", "select ovens"),
             ("begin", "begin"),
             ("savepoint inner_2", "savepoint"),
             ("", "nothing"),

@@ -46,6 +46,7 @@ pub const FILES: &[(&str, &str)] = texts![
     "config/messages/layout.html"
     "ops/grafana/portico.json"
     "ops/prometheus/alerts.yml"
+    "ops/prometheus/prometheus.yml"
 ];
 
 /// The pictures in `docs/images`.
