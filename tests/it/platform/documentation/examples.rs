@@ -64,6 +64,7 @@ const BLOCKS: &[(&str, &str, &str, Shown)] = &[
     ("identity-providers", "toml", "acme-id", PROVIDERS),
     ("identity-providers", "sh", "PORTICO_PROVIDERS__ACME_ID__CLIENT_SECRET", PROVIDERS),
     ("identity-providers", "json", "acmeIdUserId", PROVIDERS),
+    ("operating", "toml", "[traces]", Settings),
     ("operating", "toml", "[operators]", Settings),
     ("portal", "json", "\"lifetime\"", Sent("/developers/int/v1/portal-links", 201)),
     ("portal", "toml", "[portal]", Settings),
