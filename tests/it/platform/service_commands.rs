@@ -13,6 +13,7 @@ use tokio::process::Command;
 use tokio::task::{spawn_blocking, yield_now};
 
 use crate::support::World;
+use crate::support::gateways::SECRET_KEY;
 use crate::support::program::{portico, printed};
 use crate::support::waiting::in_time;
 
@@ -84,8 +85,8 @@ async fn a_secret_is_printed_only_if_it_is_asked_for() {
     let directory = TemporaryDirectory::make("portico-secret").unwrap();
     let file = directory.path().join("secret");
     fs::write(&file, "a-secret-of-the-bank\n").unwrap();
-    let bank = world.gateway(json!({ "name": "Bank", "driver": "manual" })).await;
-    let update = ["gateway", "update", bank["id"].as_str().unwrap(), "--signing-secret-file", file.to_str().unwrap()];
+    let cards = world.gateway(json!({ "name": "Cards", "driver": "card", "secret_key": SECRET_KEY })).await;
+    let update = ["gateway", "update", cards["id"].as_str().unwrap(), "--signing-secret-file", file.to_str().unwrap()];
     let updated = answered(&world, &update).await;
     assert!(updated.lines().any(|line| line.starts_with("has_signing_secret") && line.ends_with("true")), "{updated}");
     assert!(!updated.contains("of-the-bank"), "{updated}");
