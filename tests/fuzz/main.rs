@@ -126,12 +126,11 @@ fn callback() {
 #[test]
 fn extension() {
     let directory = TemporaryDirectory::make("portico-fuzz").unwrap();
-    let settings = declared::Settings { directory: Some(directory.path().to_owned()), retired: Vec::new() };
     let catalogue = app::catalogue();
     let built_in = BuiltIn { kinds: &[], events: &catalogue };
     for_each_text("extension", |text| {
         fs::write(directory.path().join("extension.toml"), text).unwrap();
-        let Ok(declarations) = settings.load(&built_in) else { return };
+        let Ok(declarations) = declared::load(directory.path(), &built_in) else { return };
         assert!(declarations.iter().all(|declaration| declaration.kind.contains('/')), "a kind is a namespace and a word");
     });
 }
