@@ -23,8 +23,9 @@ use crate::webhooks::worker::wake::Wake;
 
 /// Maximum number of endpoints that are noted. Further ones are left to the claimer.
 const MOST: usize = 200;
-/// The wait before the endpoints are examined again for which there was no permit.
+/// The wait before the endpoints are examined again for which there was no permit. It doubles each time that nothing can be claimed.
 const NEXT_LOOK_DELAY: Duration = Duration::from_millis(5);
+const LONGEST_DELAY: Duration = Duration::from_millis(80);
 
 /// The endpoints for which first attempts wait, as far as they are noted.
 #[derive(Debug, Default)]
@@ -47,7 +48,7 @@ impl Shortcut {
     /// Notes endpoints for which deliveries were queued.
     pub fn queued(&self, endpoints: Vec<SubscriptionId>) {
         let mut noted = self.noted();
-        let room = MOST.saturating_sub(noted.ready.len() + noted.crowded.len());
+        let room = MOST.saturating_sub(noted.ready.len() + noted.examined.len() + noted.crowded.len());
         noted.ready.extend(endpoints.into_iter().take(room));
         self.wake(&noted);
     }
@@ -81,12 +82,19 @@ impl Shortcut {
         let again = summary.more || summary.missed || summary.short;
         let mut noted = self.noted();
         let examined = std::mem::take(&mut noted.examined);
+        let crowded: HashSet<_> = summary.crowded.into_iter().filter(|endpoint| !noted.ready.contains(endpoint)).collect();
         if again {
-            noted.ready.extend(examined);
-        } else {
-            noted.crowded.extend(summary.crowded);
+            noted.ready.extend(examined.into_iter().filter(|endpoint| !crowded.contains(endpoint)));
         }
+        noted.crowded.extend(crowded);
         again
+    }
+
+    /// Nothing could be examined.
+    fn put_back(&self) {
+        let mut noted = self.noted();
+        let examined = std::mem::take(&mut noted.examined);
+        noted.ready.extend(examined);
     }
 
     /// Forgets the endpoints that wait for the end of a delivery. It may have been in flight in another instance.
@@ -106,12 +114,19 @@ pub struct ShortcutClaimer {
     launcher: Arc<Launcher>,
     /// When endpoints are examined again.
     again_at: Option<Instant>,
+    delay: Duration,
     next_poll: Instant,
 }
 
 impl ShortcutClaimer {
     pub fn new(webhooks: Webhooks, wake: Arc<Wake>, launcher: Arc<Launcher>) -> Self {
-        Self { webhooks, wake, launcher, again_at: None, next_poll: Instant::now() }
+        Self { webhooks, wake, launcher, again_at: None, delay: NEXT_LOOK_DELAY, next_poll: Instant::now() }
+    }
+
+    /// Looks again soon if `any` was claimed, and later each time if none was.
+    fn look_again(&mut self, any: bool) {
+        self.delay = if any { NEXT_LOOK_DELAY } else { (self.delay * 2).min(LONGEST_DELAY) };
+        self.again_at = Some(Instant::now() + self.delay);
     }
 }
 
@@ -133,10 +148,18 @@ impl Rounds for ShortcutClaimer {
         let permits = &self.webhooks.delivering.permits;
         let shares = permits.shares(self.webhooks.settings.endpoint_concurrency());
         let permits = permits.take_some(Lane::Fresh, BATCH);
+        if permits.is_empty() {
+            self.wake.shortcut.put_back();
+            self.look_again(false);
+            return Ok(false);
+        }
         let visit = Visit::These(&endpoints);
         let (summary, claimed) = self.webhooks.claim_from(Track::Light, Lane::Fresh, permits.len(), visit, &shares).await?;
+        let any = !claimed.is_empty();
         self.launcher.send_all(claimed, permits);
-        self.again_at = self.wake.shortcut.learn(summary).then(|| Instant::now() + NEXT_LOOK_DELAY);
+        if self.wake.shortcut.learn(summary) {
+            self.look_again(any);
+        }
         Ok(false)
     }
 
@@ -177,12 +200,14 @@ mod tests {
     }
 
     #[test]
-    fn endpoints_without_a_permit_are_examined_again() {
+    fn endpoints_without_a_permit_are_examined_again_but_for_those_that_are_crowded() {
         let (shortcut, endpoints) = (Shortcut::default(), endpoints(2));
         shortcut.queued(endpoints.clone());
         shortcut.begin();
-        assert!(shortcut.learn(ClaimSummary { short: true, ..ClaimSummary::default() }));
+        shortcut.put_back();
         assert_eq!(shortcut.begin(), endpoints);
+        assert!(shortcut.learn(ClaimSummary { short: true, crowded: vec![endpoints[0]], ..ClaimSummary::default() }));
+        assert_eq!(shortcut.begin(), [endpoints[1]]);
     }
 
     #[test]
