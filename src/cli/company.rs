@@ -101,28 +101,25 @@ async fn find(conn: &mut Connection, name: &str) -> Result<Company, Failure> {
     }
 }
 
-/// Suspends or resumes a company, and holds or releases its deliveries in the same transaction.
+/// Suspends or resumes a company.
 async fn set_suspended(pool: &Pool, name: &str, suspended: bool) -> Result<Value, Failure> {
     let mut conn = pool.acquire().await?;
     let id = find(&mut conn, name).await?.id;
-    let mut transaction = conn.begin().await?;
     let changed = match suspended {
-        true => companies::suspend_company(&mut transaction, id, pool.clock().now()).await?,
-        false => companies::resume_company(&mut transaction, id).await?,
+        true => webhooks::suspend_company(&mut conn, id, pool.clock().now()).await?,
+        false => webhooks::resume_company(&mut conn, id).await?,
     };
     match (changed, suspended) {
         (false, true) => return Err("the company is suspended already".into()),
         (false, false) => return Err("the company is not suspended".into()),
-        (true, true) => webhooks::hold_deliveries(&mut transaction, id).await?,
-        (true, false) => webhooks::release_deliveries(&mut transaction, id).await?,
+        (true, _) => {}
     }
-    transaction.commit().await?;
     Ok(json!({ "company": shown(&find(&mut conn, &id.to_string()).await?) }))
 }
 
 /// Deletes a company, and returns how many rows of each table it had.
 async fn delete(pool: &Pool, name: &str, yes: bool) -> Result<Vec<Value>, Failure> {
-    let mut conn = pool.acquire().await?;
+    let mut conn = pool.acquire_patient().await?;
     let company = find(&mut conn, name).await?;
     let mut deletion = Deletion::begin(&mut conn, company.id).await?;
     confirm("Deleting a company", &company.name, yes)?;

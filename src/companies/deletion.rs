@@ -2,8 +2,9 @@
 //!
 //! This is the one place that empties tables of other owners. Nothing follows from it, neither events nor entries in the audit trail: what
 //! would tell of it goes as well. A table is emptied by a statement of its own for each batch, so nothing is locked for long, and a deletion
-//! that was interrupted is continued by another one. The company itself goes last; until then it is suspended, so nobody adds to it but
-//! what was under way, and the tables are gone through until nothing is found.
+//! that was interrupted is continued by another one. Attempts do not know their company, so they go with the deliveries of each batch. The
+//! company itself goes last; until then it is suspended, so nobody adds to it but what was under way, and the tables are gone through until
+//! nothing is found. Who resumes it meanwhile ends the deletion.
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,11 @@ use crate::kernel::ids::CompanyId;
 /// The number of rows that one statement deletes.
 const BATCH: i64 = 1_000;
 
+/// The table whose rows go with those of others,
+pub const ATTEMPTS: &str = "attempts";
+/// and these others.
+const HAVE_ATTEMPTS: [&str; 3] = ["waiting", "in_flight", "deliveries"];
+
 const OWN: &str = "company_id = $1";
 const OF_SUBSCRIPTIONS: &str = "subscription_id in (select id from subscriptions where company_id = $1)";
 const OF_STORES: &str = "store_id in (select id from stores where company_id = $1)";
@@ -27,7 +33,6 @@ pub const TABLES: &[(&str, &str)] = &[
     ("outbox", OWN),
     ("waiting", OWN),
     ("in_flight", OWN),
-    ("attempts", "delivery_id in (select id from deliveries where company_id = $1)"),
     ("deliveries", OWN),
     ("attempt_hours", OWN),
     ("replays", OWN),
@@ -44,6 +49,7 @@ pub const TABLES: &[(&str, &str)] = &[
     ("payment_facts", "payment_id in (select id from payments where company_id = $1)"),
     ("payments", OWN),
     ("callbacks", OWN),
+    ("reconciliations", "gateway_id in (select id from gateways where company_id = $1)"),
     ("card_customers", "gateway_id in (select id from gateways where company_id = $1)"),
     ("gateways", OWN),
     ("proofs", OWN),
@@ -110,22 +116,31 @@ impl Deletion {
 
     /// Deletes a batch. Returns how many rows it had, or `None` once nothing is left and the company itself is deleted.
     pub async fn next_batch(&mut self, conn: &mut Connection) -> Result<Option<u64>, DeletionError> {
+        if !is_suspended(conn, self.company).await? {
+            return Err(DeletionError::NotSuspended);
+        }
         if let Some(&(table, rows)) = TABLES.get(self.at) {
-            let deleted = delete_batch(conn, table, rows, self.company).await?;
+            let Batch { deleted, attempts } = delete_batch(conn, table, rows, self.company).await?;
             if deleted == 0 {
                 self.at += 1;
             } else {
                 self.found = true;
                 *self.report.entry(table).or_default() += deleted;
             }
-            return Ok(Some(deleted));
+            if attempts > 0 {
+                *self.report.entry(ATTEMPTS).or_default() += attempts;
+            }
+            return Ok(Some(deleted + attempts));
         }
         if self.found {
             // What was under way may have been written meanwhile.
             (self.at, self.found) = (0, false);
             return Ok(Some(0));
         }
-        sqlx::query!("delete from companies where id = $1", self.company.uuid()).execute(conn).await?;
+        let company = sqlx::query!("delete from companies where id = $1 and suspended_at is not null", self.company.uuid());
+        if company.execute(conn).await?.rows_affected() == 0 {
+            return Err(DeletionError::NotSuspended);
+        }
         self.report.insert("companies", 1);
         Ok(None)
     }
@@ -136,15 +151,33 @@ impl Deletion {
     }
 }
 
+/// The rows of a batch, and the attempts that went with its deliveries.
+#[derive(Default)]
+struct Batch {
+    deleted: u64,
+    attempts: u64,
+}
+
 /// Deletes up to [`BATCH`] rows from each part of a table. The names are those of this module and of the database.
-async fn delete_batch(conn: &mut Connection, table: &str, rows: &str, company: CompanyId) -> Result<u64, sqlx::Error> {
-    let mut deleted = 0;
+async fn delete_batch(conn: &mut Connection, table: &str, rows: &str, company: CompanyId) -> Result<Batch, sqlx::Error> {
+    let mut batch = Batch::default();
     for part in parts(conn, table).await? {
-        let batch = format!("select ctid from {part} as {table} where {rows} limit {BATCH}");
-        let statement = format!("delete from {part} where ctid = any(array({batch}))");
-        deleted += sqlx::query(AssertSqlSafe(statement)).bind(company.uuid()).execute(&mut *conn).await?.rows_affected();
+        // An attempt goes with its delivery, wherever that is.
+        let (id, attempts) = match HAVE_ATTEMPTS.contains(&table) {
+            true => (", id", format!("delete from {ATTEMPTS} where delivery_id = any(array(select id from chosen)) returning 1")),
+            false => ("", "select 1 where false".to_owned()),
+        };
+        let statement = format!(
+            "with chosen as materialized (select ctid{id} from {part} as {table} where {rows} limit {BATCH}),
+                  attempts_gone as ({attempts}),
+                  gone as (delete from {part} where ctid = any(array(select ctid from chosen)) returning 1)
+             select (select count(*) from gone), (select count(*) from attempts_gone)"
+        );
+        let deleted: (i64, i64) = sqlx::query_as(AssertSqlSafe(statement)).bind(company.uuid()).fetch_one(&mut *conn).await?;
+        batch.deleted += deleted.0.unsigned_abs();
+        batch.attempts += deleted.1.unsigned_abs();
     }
-    Ok(deleted)
+    Ok(batch)
 }
 
 /// The partitions of a table, or the table. Rows are found by their place, which is told within one partition only.

@@ -34,7 +34,7 @@ use crate::kernel::ids::CompanyId;
 
 pub use access::bearer;
 pub use api_key::ApiKey;
-pub use deletion::{Deletion, DeletionError, TABLES};
+pub use deletion::{ATTEMPTS, Deletion, DeletionError, TABLES};
 pub use limits::{Admission, RequestLimits, Settings, keep_limits};
 pub use queries::{Company, ListedKey, company_name, find_companies, list_api_keys, list_companies, lock};
 pub use state::Companies;

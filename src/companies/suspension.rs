@@ -1,6 +1,6 @@
 //! Suspending a company: its keys are refused, and nobody enters its console or its portal, until it is resumed.
 //!
-//! Who sends its deliveries holds them by itself ([`crate::webhooks`]): this module knows no subscriber.
+//! Its deliveries are held as well ([`crate::webhooks::suspend_company`]): this module knows no subscriber.
 
 use chrono::{DateTime, Utc};
 
@@ -9,12 +9,12 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
 use crate::kernel::problem::{Problem, ProblemCode};
 
-/// Suspends a company. Returns `false` if it is suspended already.
+/// Suspends a company, but for its deliveries. Returns `false` if it is suspended already.
 pub async fn suspend_company(conn: &mut Connection, company: CompanyId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     queries::set_suspended(conn, company, Some(now)).await
 }
 
-/// Ends the suspension of a company. Returns `false` if it is not suspended.
+/// Ends the suspension of a company, but for its deliveries. Returns `false` if it is not suspended.
 pub async fn resume_company(conn: &mut Connection, company: CompanyId) -> Result<bool, sqlx::Error> {
     queries::set_suspended(conn, company, None).await
 }

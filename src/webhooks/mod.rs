@@ -114,7 +114,7 @@ pub use sending::{Attempt, Claimed};
 pub use settings::Settings;
 pub use state::{Parts, Webhooks};
 pub use subscription::{DisabledReason, EventFilter, Subscription};
-pub use suspension::{hold_deliveries, release_deliveries};
+pub use suspension::{resume_company, suspend_company};
 pub use targets::{EndpointUrl, Resolver};
 
 /// The resources and routes of the hub below `developers/int/v1`.

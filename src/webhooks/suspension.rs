@@ -1,16 +1,32 @@
-//! Companies that are suspended: their deliveries are held, and made once the company is resumed.
+//! Suspending and resuming a company, as the command line does: its keys are refused, and its deliveries are held meanwhile.
 
+use chrono::{DateTime, Utc};
+
+use crate::companies;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
 use crate::webhooks::engine::endpoints;
 
-/// Holds the deliveries of a company. What is in flight is still recorded.
-pub async fn hold_deliveries(conn: &mut Connection, company: CompanyId) -> Result<(), sqlx::Error> {
-    endpoints::hold_all(conn, company).await
+/// Suspends a company and holds its deliveries. What is in flight is still recorded. Returns `false` if it is suspended already.
+pub async fn suspend_company(conn: &mut Connection, company: CompanyId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+    let mut transaction = conn.begin().await?;
+    let changed = companies::suspend_company(&mut transaction, company, now).await?;
+    if changed {
+        endpoints::hold_all(&mut transaction, company).await?;
+    }
+    transaction.commit().await?;
+    Ok(changed)
 }
 
-/// Makes the deliveries that were held, except those of webhooks that are paused themselves.
-pub async fn release_deliveries(conn: &mut Connection, company: CompanyId) -> Result<(), sqlx::Error> {
-    endpoints::release_all(conn, company).await?;
-    endpoints::notify_resumed(conn).await
+/// Ends the suspension of a company, and makes the deliveries that were held, except those of webhooks that are paused themselves. Returns
+/// `false` if it is not suspended.
+pub async fn resume_company(conn: &mut Connection, company: CompanyId) -> Result<bool, sqlx::Error> {
+    let mut transaction = conn.begin().await?;
+    let changed = companies::resume_company(&mut transaction, company).await?;
+    if changed {
+        endpoints::release_all(&mut transaction, company).await?;
+        endpoints::notify_resumed(&mut transaction).await?;
+    }
+    transaction.commit().await?;
+    Ok(changed)
 }

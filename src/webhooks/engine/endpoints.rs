@@ -25,8 +25,12 @@ pub async fn set_paused(conn: &mut Connection, subscription: SubscriptionId, pau
 /// Holds the deliveries of all webhooks of a company, whatever the webhooks say themselves.
 pub async fn hold_all(conn: &mut Connection, company: CompanyId) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "update endpoints set paused = true where not paused
-         and subscription_id in (select subscription_id from subscription_endpoints where company_id = $1)",
+        "with of_company as materialized (
+             select subscription_id from endpoints where not paused
+             and subscription_id in (select subscription_id from subscription_endpoints where company_id = $1)
+             order by subscription_id for no key update
+         )
+         update endpoints set paused = true from of_company where endpoints.subscription_id = of_company.subscription_id",
         company.uuid(),
     )
     .execute(conn)
@@ -37,8 +41,12 @@ pub async fn hold_all(conn: &mut Connection, company: CompanyId) -> Result<(), s
 /// Holds them no longer, except those of webhooks that are paused.
 pub async fn release_all(conn: &mut Connection, company: CompanyId) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "update endpoints set paused = false where paused
-         and subscription_id in (select subscription_id from subscription_endpoints where company_id = $1 and paused_at is null)",
+        "with of_company as materialized (
+             select subscription_id from endpoints where paused
+             and subscription_id in (select subscription_id from subscription_endpoints where company_id = $1 and paused_at is null)
+             order by subscription_id for no key update
+         )
+         update endpoints set paused = false from of_company where endpoints.subscription_id = of_company.subscription_id",
         company.uuid(),
     )
     .execute(conn)

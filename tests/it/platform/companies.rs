@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
 use portico::callers::Scope;
-use portico::companies::{Deletion, TABLES};
+use portico::companies::{ATTEMPTS, Deletion, TABLES};
 use portico::kernel::client_address::ClientAddress;
 use portico::kernel::ids::CompanyId;
 use portico::kernel::problem::ProblemCode;
@@ -21,6 +21,7 @@ use crate::support::program::{portico, printed};
 
 /// The tables that stay as they are when a company is deleted, and why.
 const KEPT: &[(&str, &str)] = &[
+    (ATTEMPTS, "they go with their deliveries"),
     ("_sqlx_migrations", "the history of the schema"),
     ("companies", "the company itself goes last, by a statement of its own"),
     ("declared_schemas", "kinds belong to the deployment"),
