@@ -13,22 +13,21 @@ pub struct KnownKey {
     pub id: KeyId,
     pub digest: [u8; 32],
     pub company: CompanyId,
+    /// Whether the company is suspended, so that the key is refused.
+    pub suspended: bool,
     pub grant: Grant,
     pub last_used_at: Option<DateTime<Utc>>,
 }
 
 impl KnownKey {
-    /// Returns an error if the company is suspended, or if the stored networks cannot be parsed, so the key is rejected.
+    /// Returns an error if the stored networks cannot be parsed, so the key is rejected.
     pub fn read(digest: [u8; 32], row: ApiKeyRow) -> Result<Self, Problem> {
-        if row.suspended {
-            return Err(ProblemCode::CompanySuspended.into());
-        }
         let networks = AllowedNetworks::try_from(row.allowed_networks).map_err(|error| {
             tracing::error!(key = %row.id, %error, "the stored networks of an API key are invalid");
             Problem::new(ProblemCode::Internal)
         })?;
         let until = [row.expires_at, row.revoked_at].into_iter().flatten().min();
         let grant = Grant { networks, until, ..Grant::from(Scopes::from_names(&row.scopes)) };
-        Ok(Self { id: row.id, digest, company: row.company_id, grant, last_used_at: row.last_used_at })
+        Ok(Self { id: row.id, digest, company: row.company_id, suspended: row.suspended, grant, last_used_at: row.last_used_at })
     }
 }

@@ -16,6 +16,8 @@ const MAX_CACHED_GATEWAYS: usize = 500;
 pub struct OpenGateway {
     pub id: GatewayId,
     pub company: CompanyId,
+    /// Whether the company is suspended, so that its callbacks are refused.
+    pub suspended: bool,
     /// The name of its driver.
     pub driver: &'static str,
     pub account: Box<dyn Account>,

@@ -6,7 +6,6 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use sqlx::types::Json;
 
-use crate::companies::must_not_be_suspended;
 use crate::gateways::accounts::signing_secret;
 use crate::gateways::drivers;
 use crate::gateways::open_gateways::OpenGateway;
@@ -32,10 +31,8 @@ impl Gateways {
 
     async fn look_up(&self, id: GatewayId, now: DateTime<Utc>) -> Result<Option<Arc<OpenGateway>>, Problem> {
         let generation = self.cache.by_id.generation();
-        let mut conn = self.pool.acquire().await?;
-        let found = find_active(&mut conn, &self.key, id).await?.map(Arc::new);
+        let found = find_active(&mut self.pool.acquire().await?, &self.key, id).await?.map(Arc::new);
         if let Some(found) = &found {
-            must_not_be_suspended(&mut conn, found.company).await?;
             self.cache.by_id.insert_if_current(generation, id, found, now);
         }
         Ok(found)
@@ -67,6 +64,7 @@ struct Row {
     signing_secret: Option<Vec<u8>>,
     previous_signing_secret: Option<Vec<u8>>,
     previous_signing_secret_until: Option<DateTime<Utc>>,
+    suspended: bool,
 }
 
 impl Row {
@@ -87,7 +85,8 @@ impl Row {
             Some(until) => account(open(self.previous_signing_secret.as_deref())?).map(|previous| (previous, until)),
             None => None,
         };
-        Ok(Some(OpenGateway { id: self.id, company: self.company_id, driver: driver.name(), account: current, previous }))
+        let (id, company, suspended) = (self.id, self.company_id, self.suspended);
+        Ok(Some(OpenGateway { id, company, suspended, driver: driver.name(), account: current, previous }))
     }
 }
 
@@ -95,7 +94,8 @@ async fn find_active(conn: &mut Connection, key: &ApplicationKey, id: GatewayId)
     let row = sqlx::query_as!(
         Row,
         r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret,
-                  previous_signing_secret, previous_signing_secret_until
+                  previous_signing_secret, previous_signing_secret_until,
+                  (select suspended_at is not null from companies where companies.id = gateways.company_id) as "suspended!"
            from gateways
            where id = $1 and status = 'active' and deleted_at is null"#,
         id.uuid(),
@@ -110,7 +110,8 @@ async fn find_all_active(conn: &mut Connection, key: &ApplicationKey, company: C
     let rows = sqlx::query_as!(
         Row,
         r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret,
-                  previous_signing_secret, previous_signing_secret_until
+                  previous_signing_secret, previous_signing_secret_until,
+                  (select suspended_at is not null from companies where companies.id = gateways.company_id) as "suspended!"
            from gateways
            where company_id = $1 and status = 'active' and deleted_at is null order by created_at, id limit $2"#,
         company.uuid(),
@@ -126,7 +127,8 @@ pub async fn find_any(conn: &mut Connection, key: &ApplicationKey, id: GatewayId
     let row = sqlx::query_as!(
         Row,
         r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret,
-                  previous_signing_secret, previous_signing_secret_until
+                  previous_signing_secret, previous_signing_secret_until,
+                  (select suspended_at is not null from companies where companies.id = gateways.company_id) as "suspended!"
            from gateways where id = $1"#,
         id.uuid(),
     )

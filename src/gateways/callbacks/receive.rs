@@ -122,6 +122,9 @@ impl Gateways {
         headers: HeaderMap,
         body: Bytes,
     ) -> Result<Acknowledgement, Problem> {
+        if found.suspended {
+            return Err(ProblemCode::CompanySuspended.into());
+        }
         let sent = Sent { headers, body };
         if self.read_sent(found.company, &sent, Hints::read).await?.names_another_company(found.company) {
             let gateway = Some((found.id, found.driver));

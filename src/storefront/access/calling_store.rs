@@ -7,7 +7,7 @@ use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::companies::{bearer, must_not_be_suspended};
+use crate::companies::bearer;
 use crate::kernel::access_log::AskingKey;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -48,6 +48,11 @@ pub async fn admit(State(storefront): State<Storefront>, client: ClientAddress, 
     if !status.allowed {
         return status.refusal();
     }
+    if store.suspended {
+        let mut response = Problem::new(ProblemCode::CompanySuspended).into_response();
+        status.apply_headers(&mut response);
+        return response;
+    }
     request.extensions_mut().insert(CallingStore { store });
     let mut response = next.run(request).await;
     // A route with a stricter limit of its own has already written that limit to the headers.
@@ -78,10 +83,8 @@ async fn find(
 
 async fn look_up(storefront: &Storefront, digest: [u8; 32]) -> Result<Option<Arc<Store>>, Problem> {
     let (now, generation) = (storefront.clock.now(), storefront.caches.stores.generation());
-    let mut conn = storefront.pool.acquire().await?;
-    let found = find_store(&mut conn, &digest, now).await?.map(Arc::new);
+    let found = find_store(&mut storefront.pool.acquire().await?, &digest, now).await?.map(Arc::new);
     if let Some(store) = &found {
-        must_not_be_suspended(&mut conn, store.company_id).await?;
         storefront.caches.stores.insert_if_current(generation, digest, store, now);
     }
     Ok(found)

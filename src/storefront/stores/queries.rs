@@ -72,15 +72,18 @@ pub struct Store {
     pub id: StoreId,
     pub company_id: CompanyId,
     pub name: String,
+    /// Whether the company is suspended, so that the store is closed.
+    pub suspended: bool,
 }
 
 /// Returns the store whose key has this digest, unless the key is revoked.
 pub async fn find_store(conn: &mut Connection, digest: &[u8], now: DateTime<Utc>) -> Result<Option<Store>, sqlx::Error> {
     sqlx::query_as!(
         Store,
-        "select store_keys.id as key_id, stores.id, stores.company_id, stores.name
-         from store_keys join stores on stores.id = store_keys.store_id
-         where store_keys.digest = $1 and stores.deleted_at is null and (store_keys.revoked_at is null or store_keys.revoked_at > $2)",
+        r#"select store_keys.id as key_id, stores.id, stores.company_id, stores.name,
+                  (select suspended_at is not null from companies where companies.id = stores.company_id) as "suspended!"
+           from store_keys join stores on stores.id = store_keys.store_id
+           where store_keys.digest = $1 and stores.deleted_at is null and (store_keys.revoked_at is null or store_keys.revoked_at > $2)"#,
         digest,
         now,
     )
