@@ -7,6 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 use serde_json::json;
 
+use crate::companies;
 use crate::fleet::orders::{self, Carrier};
 use crate::kernel::database::Connection;
 use crate::kernel::openapi::{OperationDoc, object};
@@ -43,7 +44,7 @@ enum Reason {
     TokenInvalid,
     /// The token is expired.
     TokenExpired,
-    /// The session was revoked, or the account was closed.
+    /// The session was revoked, the account was closed, or the company is suspended.
     SignedOut,
 }
 
@@ -87,7 +88,7 @@ pub(super) async fn authorize(State(realtime): State<Realtime>, question: Questi
 async fn judge(conn: &mut Connection, holder: &Holder, channel: &str, now: DateTime<Utc>) -> Result<Result<Reason, Reason>, sqlx::Error> {
     let Ok(channel) = channel.parse() else { return Ok(Err(Reason::ChannelUnknown)) };
     let Holder { customer, company, sign_in, .. } = *holder;
-    if !storefront::is_signed_in(conn, customer, sign_in, now).await? {
+    if !storefront::is_signed_in(conn, customer, sign_in, now).await? || companies::is_suspended(conn, company).await? {
         return Ok(Err(Reason::SignedOut));
     }
     let (is_own, reason) = match channel {
