@@ -30,12 +30,16 @@ pub async fn erase_bodies(conn: &mut Connection, before: DateTime<Utc>, now: Dat
 
 /// Erases the bodies of the callbacks that reported on payments of these customers, whose accounts are erased.
 pub async fn erase_bodies_of(conn: &mut Connection, customers: &[(CompanyId, CustomerId)], now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    if customers.is_empty() {
+        return Ok(());
+    }
     let (companies, customers): (Vec<_>, Vec<_>) = customers.iter().map(|(company, customer)| (company.uuid(), customer.uuid())).unzip();
     sqlx::query!(
         "update callbacks set body = '', body_erased_at = $3 where body_erased_at is null and id in (
              select callback_id from payment_facts where payment_id in (
                  select payments.id from unnest($1::uuid[], $2::uuid[]) as leaver (company, customer)
                  join payments on payments.company_id = leaver.company and payments.customer_id = leaver.customer
+                 and payments.deleted_at is null
              )
          )",
         &companies,
@@ -67,7 +71,7 @@ pub async fn list_of_customer(
         r#"select id as "id: CallbackId", kind, created_at, body from callbacks
            where id in (
                select callback_id from payment_facts
-               where payment_id in (select payments.id from payments where payments.company_id = $1 and payments.customer_id = $2)
+               where payment_id in (select payments.id from payments where payments.company_id = $1 and payments.customer_id = $2 and payments.deleted_at is null)
            )
            order by created_at, id"#,
         company.uuid(),
