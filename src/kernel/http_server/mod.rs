@@ -39,6 +39,8 @@ const SHUTDOWN_GRACE: Duration = Duration::from_secs(15);
 /// The time in which a client that is connected can still send a request during shutdown. One that has sent nothing yet would be closed with
 /// the request on its way.
 const LAST_REQUEST: Duration = Duration::from_millis(100);
+/// The maximum number of clients that are accepted when the listener closes: as many as Linux keeps waiting by default.
+const BACKLOG: usize = 4_096;
 /// The maximum size of a request head, in bytes. Legitimate heads have a few hundred bytes, and any client can make the server
 /// buffer one.
 const MAX_HEAD_LEN: usize = 64 * 1024;
@@ -143,7 +145,9 @@ impl Open {
 /// sent may not be repeated.
 fn connected_already(listener: tokio::net::TcpListener, places: &mut Places) -> io::Result<Vec<(std::net::TcpStream, SocketAddr, Place)>> {
     let (listener, mut connected) = (listener.into_std()?, Vec::new());
-    while let Some(free) = places.free_now() {
+    // As many as a listener keeps waiting; a client that is refused and comes again holds nobody up.
+    for _ in 0..BACKLOG {
+        let Some(free) = places.free_now() else { break };
         match listener.accept() {
             Ok((stream, client)) => {
                 stream.set_nonblocking(true)?;
