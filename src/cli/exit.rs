@@ -6,9 +6,12 @@ use std::process::ExitCode;
 
 use reqwest::StatusCode;
 
+use crate::app::SetupError;
+use crate::bootstrap::BootstrapError;
 use crate::cli::service::Refusal;
 use crate::kernel::database::is_unavailable;
 use crate::kernel::problem::Problem;
+use crate::serve::ServeError;
 
 /// The codes, as `--help` and the manual show them; docs/commands.md says the same.
 pub(super) const CODES: &str = "\
@@ -44,7 +47,7 @@ impl Exit {
     fn told_by(error: &(dyn Error + 'static)) -> Option<Self> {
         if error.is::<NotFound>() {
             Some(Self::NotFound)
-        } else if error.is::<::config::ConfigError>() {
+        } else if error.is::<::config::ConfigError>() || is_of_settings(error) {
             Some(Self::Usage)
         } else if error.is::<reqwest::Error>() || error.downcast_ref().is_some_and(is_unavailable) {
             Some(Self::Unavailable)
@@ -66,6 +69,29 @@ impl Exit {
     }
 }
 
+/// Whether a setting is at fault that is not looked at before it is used. Files of declared extensions are no settings.
+fn is_of_settings(error: &(dyn Error + 'static)) -> bool {
+    let is_of_setup = |error: &SetupError| !matches!(error, SetupError::Declared(_) | SetupError::DeclaredName(_));
+    match error.downcast_ref::<ServeError>() {
+        // Both are transparent: they are followed by the causes of what they contain.
+        Some(ServeError::Bootstrap(error)) => is_of_bootstrap(error),
+        Some(ServeError::Setup(error)) => is_of_setup(error),
+        Some(ServeError::NotLoopback(_)) => true,
+        _ => {
+            error.downcast_ref::<BootstrapError>().is_some_and(is_of_bootstrap)
+                || error.downcast_ref::<SetupError>().is_some_and(is_of_setup)
+        }
+    }
+}
+
+fn is_of_bootstrap(error: &BootstrapError) -> bool {
+    match error {
+        BootstrapError::NoDatabase | BootstrapError::NoApplicationKey => true,
+        BootstrapError::InvalidApplicationKey(_) | BootstrapError::InvalidPreviousKey => true,
+        BootstrapError::PrivatePostgres(_) | BootstrapError::Workspace(_) | BootstrapError::NotMigrated(_) => false,
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit as u8)
@@ -76,6 +102,7 @@ impl From<Exit> for ExitCode {
 mod tests {
     use super::*;
     use crate::kernel::problem::ProblemCode;
+    use crate::kernel::traces;
 
     #[test]
     fn the_code_follows_from_the_cause() {
@@ -88,6 +115,14 @@ mod tests {
         assert_eq!(Exit::of(&sqlx::Error::RowNotFound), Exit::Failed);
         assert_eq!(Exit::of(&NotFound("there is no store".to_owned())), Exit::NotFound);
         assert_eq!(Exit::of(&::config::ConfigError::Message("unknown key".to_owned())), Exit::Usage);
+    }
+
+    #[test]
+    fn a_setting_that_is_found_wrong_when_it_is_used_has_the_code_of_settings() {
+        let traces = || SetupError::Traces(traces::SettingsError::Scheme);
+        assert_eq!([Exit::of(&traces()), Exit::of(&ServeError::Setup(traces()))], [Exit::Usage; 2]);
+        let key = || BootstrapError::InvalidPreviousKey;
+        assert_eq!([Exit::of(&key()), Exit::of(&ServeError::Bootstrap(key()))], [Exit::Usage; 2]);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The command line.
 //!
-//! There are three kinds of commands. Some run the program itself (`serve`, `migrate`, `doctor`), some work on the database of this
-//! installation (`company`, `key`, `operator`), and those of [`service`] ask a running service with an API key. All show people lines and
-//! tables ([`layout`]) and programs JSON, and all end with the same codes ([`exit`]). `docs/commands.md` is their guide.
+//! There are three kinds of commands. Some are for this installation (`serve`, `migrate`, `doctor`, `healthcheck`, `demo`, `receive`,
+//! `docs`, `completions`, `man`), some work on its database (`company`, `store`, `key`, `operator`, `gateway`, `customer`, `token`, `backup`,
+//! `restore`, `keys`), and those of [`service`] and `listen` ask a running service with an API key. Records are lines and tables for people
+//! ([`layout`]) and JSON for programs, and all commands end with the same codes ([`exit`]). `docs/commands.md` is their guide.
 
 mod backups;
 mod company;
@@ -17,7 +18,7 @@ mod key;
 mod keys;
 mod layout;
 mod listen;
-mod manual;
+mod man_pages;
 mod operator;
 mod progress;
 mod record;
@@ -74,12 +75,13 @@ enum Command {
         #[arg(long, conflicts_with = "json")]
         shell: bool,
     },
-    /// Check database, migrations, clock, certificates, providers and declared extensions, and explain problems
+    /// Check configuration, database, migrations, clock, certificates, providers, traces, messages, stored secrets and declared extensions,
+    /// and explain problems
     Doctor,
     /// Print the completions for a shell: bash, elvish, fish, powershell, zsh
-    Completions(manual::CompletionsArguments),
+    Completions(man_pages::CompletionsArguments),
     /// Write the manual pages of all commands to a directory
-    Man(manual::ManArguments),
+    Man(man_pages::ManArguments),
     /// Write the documentation of this deployment for other programs
     Docs(docs::Arguments),
     /// Fail unless the service on this machine is alive (for container platforms)
@@ -117,7 +119,7 @@ enum Command {
 impl Command {
     /// Whether it ends what it has begun when a signal asks it to stop.
     fn stops_in_order(&self) -> bool {
-        matches!(self, Self::Serve(_) | Self::Receive(_) | Self::Listen(_) | Self::Keys(_))
+        matches!(self, Self::Serve(_) | Self::Receive(_) | Self::Listen(_) | Self::Keys(_) | Self::Backup(_) | Self::Restore(_))
     }
 }
 
@@ -144,6 +146,7 @@ fn start() -> Result<ExitCode, Failure> {
     let inside = runtime.enter();
     let matches = program().get_matches();
     if let Some((action, matches)) = service::asked_for(&matches) {
+        signals::end_program();
         return Ok(match runtime.block_on(service::run(&action, matches)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => service::explain(&error, matches).into(),
@@ -170,8 +173,8 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
         Command::Restore(arguments) => backups::restore::run(&config, &arguments).await?,
         Command::Demo { json, shell } => demo(&config, json, shell).await?,
         Command::Doctor => return doctor::run(&config).await,
-        Command::Completions(arguments) => manual::print_completions(&arguments)?,
-        Command::Man(arguments) => manual::write_pages(&arguments)?,
+        Command::Completions(arguments) => man_pages::print_completions(&arguments)?,
+        Command::Man(arguments) => man_pages::write_pages(&arguments)?,
         Command::Docs(arguments) => docs::run(&config, &arguments)?,
         Command::Healthcheck(arguments) => healthcheck::run(&config, &arguments).await?,
         Command::Receive(arguments) => {

@@ -14,13 +14,14 @@ use tokio::io::AsyncReadExt;
 use crate::bootstrap::{Database, application_key};
 use crate::cli::Failure;
 use crate::cli::backups::DUMP;
-use crate::cli::backups::manifest::{Dump, Manifest};
-use crate::cli::backups::programs::{self, complaints, must_have_succeeded};
+use crate::cli::backups::manifest::{Dump, Manifest, Needs};
+use crate::cli::backups::programs::{self, complaints, must_have_succeeded, unless_stopped};
 use crate::cli::progress::Progress;
 use crate::config::Config;
 use crate::kernel::clock::timestamp;
 use crate::kernel::database::DatabaseUrl;
 use crate::kernel::migrations;
+use crate::kernel::signals;
 use crate::kernel::terminal::{complain, say};
 
 /// How much of the dump is in memory.
@@ -37,27 +38,31 @@ pub(in crate::cli) struct Arguments {
 }
 
 pub(in crate::cli) async fn run(config: &Config, arguments: &Arguments) -> Result<(), Failure> {
+    let stop = signals::shutdown();
     let (url, key) = (programs::database_url(config)?, application_key(config)?);
     let directory = &arguments.directory;
     if directory.exists() {
         return Err(format!("{} exists already: name a directory that does not", directory.display()).into());
     }
+    let database = Database::new(config).await?;
     // The directory has its name once it is complete, so that an interrupted backup is never taken for one.
     let unfinished = unfinished(directory)?;
     DirBuilder::new().mode(0o700).create(&unfinished).map_err(|error| format!("{} cannot be made: {error}", unfinished.display()))?;
-    let made = Database::new(config).await?.with_migrated(config, async |pool| {
-        let (made_at, before) = (pool.clock().now(), migrations::applied(pool).await?);
+    let making = database.with_migrated(config, async |pool| {
+        let (applied, before) = (migrations::applied(pool).await?, Needs::look(pool, &key).await?);
+        let made_at = pool.clock().now();
         let dump = dump(url, &unfinished).await?;
-        let manifest = Manifest::of(pool, &key, made_at, dump).await?;
-        if manifest.migrations != before {
+        let needs = before.or(Needs::look(pool, &key).await?);
+        let manifest = Manifest::of(pool, &key, made_at, needs, dump).await?;
+        if manifest.migrations != applied {
             return Err("the database was migrated meanwhile: make the backup again".into());
         }
         manifest.write(&unfinished)?;
         Ok::<_, Failure>(manifest)
     });
-    let made = made.await.and_then(|manifest| keep(&unfinished, directory).map(|()| manifest));
+    let made = unless_stopped(&stop, making).await.and_then(|manifest| keep(&unfinished, directory).map(|()| manifest));
     if made.is_err() {
-        // What is left of a backup that failed is of no use.
+        // What is left of a backup that failed or was stopped is of no use.
         let _ = fs::remove_dir_all(&unfinished);
     }
     let manifest = made?;

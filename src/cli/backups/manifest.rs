@@ -1,6 +1,6 @@
 //! What a backup says about itself. It has no secret: a key appears by its fingerprint.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::cli::Failure;
 use crate::cli::backups::MANIFEST;
 use crate::declared;
 use crate::kernel::crypto::ApplicationKey;
-use crate::kernel::database::Pool;
+use crate::kernel::database::{Pool, server_version};
 use crate::kernel::migrations;
 use crate::kernel::sealed_values;
 
@@ -32,7 +32,7 @@ pub(super) struct Manifest {
     pub(super) migrations: Vec<i64>,
     /// The fingerprint of the application key.
     pub(super) application_key: String,
-    /// How many secrets are sealed under which key, by its fingerprint.
+    /// How many secrets are sealed under which key, by its fingerprint. This and the next two are [`Needs`].
     pub(super) sealed: BTreeMap<String, u64>,
     /// How many none of the keys opened.
     pub(super) lost: u64,
@@ -48,21 +48,59 @@ pub(super) struct Dump {
     pub(super) sha256: String,
 }
 
-impl Manifest {
-    /// Looks at the database from which `dump` was taken. It may have got more since, so what the dump needs is among what is found.
-    pub(super) async fn of(pool: &Pool, key: &ApplicationKey, made_at: DateTime<Utc>, dump: Dump) -> Result<Self, Failure> {
+/// What the database needs of an installation at one moment.
+///
+/// The moment of a dump is between two at which one can look. What is found at the first alone, such as secrets under a key that is being
+/// replaced, may be in the dump, and so may what is found at the second alone: its manifest has both.
+#[derive(Debug)]
+pub(super) struct Needs {
+    sealed: BTreeMap<String, u64>,
+    lost: u64,
+    kinds: BTreeSet<String>,
+}
+
+impl Needs {
+    pub(super) async fn look(pool: &Pool, key: &ApplicationKey) -> Result<Self, sqlx::Error> {
         let census = sealed_values::count(pool, key, &app::sealed_columns()).await?;
-        let conn = &mut pool.acquire().await?;
+        let records = declared::count_records_of_others(&mut pool.acquire().await?, &[]).await?;
+        Ok(Self {
+            sealed: census.by_key.iter().map(|(fingerprint, count)| (fingerprint.to_string(), *count)).collect(),
+            lost: census.lost.values().sum(),
+            kinds: records.into_iter().map(|records| records.kind).collect(),
+        })
+    }
+
+    /// What either has; of two numbers, the larger one.
+    pub(super) fn or(mut self, other: Self) -> Self {
+        for (fingerprint, count) in other.sealed {
+            let known = self.sealed.entry(fingerprint).or_default();
+            *known = count.max(*known);
+        }
+        self.lost = self.lost.max(other.lost);
+        self.kinds.extend(other.kinds);
+        self
+    }
+}
+
+impl Manifest {
+    /// The manifest of `dump`, which was taken from this database.
+    pub(super) async fn of(
+        pool: &Pool,
+        key: &ApplicationKey,
+        made_at: DateTime<Utc>,
+        Needs { sealed, lost, kinds }: Needs,
+        dump: Dump,
+    ) -> Result<Self, Failure> {
         Ok(Self {
             format: FORMAT,
             made_at,
             portico: env!("CARGO_PKG_VERSION").to_owned(),
-            postgresql: sqlx::query_scalar!(r#"select current_setting('server_version') as "version!""#).fetch_one(&mut *conn).await?,
+            postgresql: server_version(pool).await?,
             migrations: migrations::applied(pool).await?,
             application_key: key.fingerprint().to_string(),
-            sealed: census.by_key.iter().map(|(fingerprint, count)| (fingerprint.to_string(), *count)).collect(),
-            lost: census.lost.values().sum(),
-            kinds: declared::count_records_of_others(conn, &[]).await?.into_iter().map(|records| records.kind).collect(),
+            sealed,
+            lost,
+            kinds: kinds.into_iter().collect(),
             dump,
         })
     }
@@ -85,5 +123,22 @@ impl Manifest {
             FORMAT => Ok(serde_json::from_str(&text).map_err(broken)?),
             other => Err(format!("the backup has the form {other}, which this version does not know: restore it with a newer one").into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_found_only_before_or_only_after_is_needed() {
+        let needs = |sealed: &[(&str, u64)], lost, kinds: &[&str]| Needs {
+            sealed: sealed.iter().map(|(fingerprint, count)| ((*fingerprint).to_owned(), *count)).collect(),
+            lost,
+            kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
+        };
+        let both = needs(&[("old", 8), ("new", 1)], 2, &["garden/pots"]).or(needs(&[("new", 9)], 0, &["garden/tools"]));
+        assert_eq!(both.sealed, BTreeMap::from([("new".to_owned(), 9), ("old".to_owned(), 8)]));
+        assert_eq!((both.lost, both.kinds.len()), (2, 2));
     }
 }

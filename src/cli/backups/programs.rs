@@ -9,11 +9,27 @@ use std::process::{ExitStatus, Stdio};
 use secrecy::ExposeSecret;
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr, Command};
+use tokio_util::sync::CancellationToken;
 
 use crate::cli::Failure;
 use crate::config::Config;
-use crate::dev::postgres::find_program;
 use crate::kernel::database::DatabaseUrl;
+use crate::kernel::database::programs::find_program;
+
+/// A signal came before the command was done.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped: what was not complete is taken back")]
+pub(super) struct Stopped;
+
+/// What `work` returns, unless a signal comes before. The program that it runs is killed then. At a terminal the program gets the signal too,
+/// which is the reason if it fails.
+pub(super) async fn unless_stopped<T>(stop: &CancellationToken, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    // Boxed: a large future would otherwise have its size twice here.
+    match stop.run_until_cancelled(Box::pin(work)).await {
+        Some(done) if done.is_ok() || !stop.is_cancelled() => done,
+        _ => Err(Stopped.into()),
+    }
+}
 
 /// The database of the settings. The private one of development has no URL that outlives it.
 pub(super) fn database_url(config: &Config) -> Result<&DatabaseUrl, Failure> {
@@ -26,8 +42,8 @@ pub(super) fn start(program: &str, url: &DatabaseUrl, arguments: &[&str], stdin:
     let (without_password, password) = url.for_libpq();
     let mut command = Command::new(&path);
     for (name, _) in std::env::vars_os() {
-        // PGPORT and similar variables would lead elsewhere.
-        if name.as_encoded_bytes().starts_with(b"PG") {
+        // PGPORT and similar variables would lead elsewhere. The password may be in the environment instead of the URL.
+        if name.as_encoded_bytes().starts_with(b"PG") && (name != "PGPASSWORD" || password.is_some()) {
             command.env_remove(name);
         }
     }

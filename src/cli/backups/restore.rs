@@ -10,19 +10,21 @@ use clap::Args;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio::io::AsyncWriteExt;
+use tokio_util::sync::CancellationToken;
 
 use crate::app;
 use crate::bootstrap::{Database, application_key};
 use crate::cli::Failure;
 use crate::cli::backups::DUMP;
 use crate::cli::backups::manifest::{Dump, Manifest};
-use crate::cli::backups::programs::{self, complaints, must_have_succeeded};
+use crate::cli::backups::programs::{self, Stopped, complaints, must_have_succeeded, unless_stopped};
 use crate::cli::backups::refusal::{Refusal, judge};
 use crate::cli::progress::Progress;
 use crate::config::Config;
 use crate::kernel::clock::timestamp;
 use crate::kernel::database::{DatabaseUrl, Pool};
 use crate::kernel::migrations;
+use crate::kernel::signals;
 use crate::kernel::terminal::say;
 
 const CHUNK: usize = 256 * 1024;
@@ -38,15 +40,16 @@ pub(in crate::cli) struct Arguments {
 }
 
 pub(in crate::cli) async fn run(config: &Config, arguments: &Arguments) -> Result<(), Failure> {
+    let stop = signals::shutdown();
     let (url, key) = (programs::database_url(config)?, application_key(config)?);
     let manifest = Manifest::read(&arguments.directory)?;
     let declared = app::declarations(&config.extensions)?;
     let kinds = declared.iter().map(|declaration| declaration.kind.clone()).chain(config.extensions.retired.iter().cloned());
     judge(&manifest, &key, &kinds.collect::<BTreeSet<_>>(), &migrations::known())?;
     let dump = arguments.directory.join(DUMP);
-    must_be_intact(&dump, &manifest.dump)?;
+    must_be_intact(&dump, &manifest.dump, &stop)?;
     let database = Database::new(config).await?;
-    let restored = restore(url, &dump, &manifest.dump, &database.pool).await;
+    let restored = unless_stopped(&stop, restore(url, &dump, &manifest.dump, &database.pool)).await;
     database.stop().await;
     let missing = restored?;
     say(&if arguments.json {
@@ -103,7 +106,7 @@ async fn restore(url: &DatabaseUrl, file: &Path, dump: &Dump, pool: &Pool) -> Re
 }
 
 /// Whether the dump is the one that the manifest describes, to the last byte.
-fn must_be_intact(path: &Path, dump: &Dump) -> Result<(), Failure> {
+fn must_be_intact(path: &Path, dump: &Dump, stop: &CancellationToken) -> Result<(), Failure> {
     let mut file = File::open(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
     if file.metadata()?.len() != dump.bytes {
         return Err(Refusal::OtherDump.into());
@@ -111,6 +114,9 @@ fn must_be_intact(path: &Path, dump: &Dump) -> Result<(), Failure> {
     let progress = Progress::of_bytes("checking the dump", Some(dump.bytes));
     let (mut hash, mut chunk, mut seen) = (Sha256::new(), vec![0; CHUNK], 0);
     loop {
+        if stop.is_cancelled() {
+            return Err(Stopped.into());
+        }
         let read = file.read(&mut chunk)?;
         if read == 0 {
             break;

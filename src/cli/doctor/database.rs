@@ -7,7 +7,7 @@ use crate::cli::doctor::Finding::{self, Bad, Good, Note};
 use crate::config::Config;
 use crate::declared::Declared;
 use crate::kernel::clock::Clock;
-use crate::kernel::database::Pool;
+use crate::kernel::database::{Pool, server_version};
 use crate::kernel::error_chain::chain;
 use crate::kernel::migrations;
 
@@ -15,7 +15,7 @@ use crate::kernel::migrations;
 const CLOCK_TOLERANCE: TimeDelta = TimeDelta::seconds(5);
 
 pub(super) async fn look(pool: &Pool) -> Vec<(&'static str, Finding)> {
-    let version = match sqlx::query_scalar!(r#"select current_setting('server_version') as "version!""#).fetch_one(pool).await {
+    let version = match server_version(pool).await {
         Ok(version) => Good(format!("PostgreSQL {version} answers")),
         Err(error) => return vec![("database", Bad(format!("cannot be reached: {}", chain(&error))))],
     };

@@ -40,7 +40,7 @@ fn judge(census: &Census, key: &ApplicationKey) -> Finding {
     if !needed.is_empty() {
         return Note(format!("{}: run portico keys rotate before you drop it", counts.join(", ")));
     }
-    let done: Vec<_> = done.iter().map(|fingerprint| format!("none under the previous key {fingerprint}, which can be dropped")).collect();
+    let done: Vec<_> = done.iter().map(|fingerprint| format!("none under the previous key {fingerprint}")).collect();
     Good([counts, done].concat().join(", "))
 }
 

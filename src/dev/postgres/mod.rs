@@ -45,7 +45,6 @@ use self::command::command;
 use self::error::Doing;
 pub use self::error::PostgresError;
 use self::programs::Programs;
-pub use self::programs::find_program;
 use self::server::Server;
 pub use self::settings::Settings;
 use self::socket::SocketDirectory;

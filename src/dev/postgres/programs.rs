@@ -1,24 +1,13 @@
 //! Locates `initdb` and `postgres`.
 
-use std::env;
 use std::fs;
-use std::iter;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::account::Account;
 use super::error::PostgresError;
 use super::fetch;
-
-/// Directories with one subdirectory per version, and the prefix before the version in its name.
-const VERSIONED: [(&str, &str); 5] = [
-    ("/usr/lib/postgresql", ""),          // Debian, Ubuntu
-    ("/usr", "pgsql-"),                   // PostgreSQL's own packages for Fedora and related systems
-    ("/opt/homebrew/opt", "postgresql@"), // Homebrew on Apple silicon
-    ("/usr/local/opt", "postgresql@"),    // Homebrew on Intel
-    ("/Applications/Postgres.app/Contents/Versions", ""),
-];
+use crate::kernel::database::programs::{installed, is_executable};
 
 /// A directory with both programs. They must come from one installation: `initdb` copies files that `postgres` reads.
 #[derive(Debug, PartialEq)]
@@ -71,44 +60,9 @@ fn is_of(full: &str, major: &str) -> bool {
     full.strip_prefix(major).is_some_and(|minor| !minor.starts_with(|it: char| it.is_ascii_digit()))
 }
 
-/// The first installed program with this name.
-pub fn find_program(name: &str) -> Option<PathBuf> {
-    installed().map(|directory| directory.join(name)).find(|program| is_executable(program))
-}
-
-/// All directories where a system may keep the programs, each searched lazily.
-fn installed() -> impl Iterator<Item = PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let on_path: Vec<PathBuf> = env::split_paths(&path).filter(|directory| directory.is_absolute()).collect();
-    let versioned = VERSIONED.iter().flat_map(|(parent, prefix)| newest_first(Path::new(parent), prefix));
-    on_path.into_iter().chain(iter::once_with(told_by_pg_config).flatten()).chain(versioned)
-}
-
-fn told_by_pg_config() -> Option<PathBuf> {
-    let output = Command::new("pg_config").arg("--bindir").output().ok()?;
-    String::from_utf8(output.stdout).ok().map(|line| PathBuf::from(line.trim_end()))
-}
-
-/// `<parent>/<prefix><version>/bin`, the highest version first.
-fn newest_first(parent: &Path, prefix: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
-    let mut versions: Vec<(f32, PathBuf)> = entries
-        .filter_map(|entry| {
-            let version = entry.file_name().to_str()?.strip_prefix(prefix)?.parse().ok()?;
-            Some((version, entry.path().join("bin")))
-        })
-        .collect();
-    versions.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-    versions.into_iter().map(|(_, directory)| directory).collect()
-}
-
-fn is_executable(file: &Path) -> bool {
-    fs::metadata(file).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
     use crate::dev::temporary::TemporaryDirectory;
@@ -120,16 +74,6 @@ mod tests {
             fs::write(&program, "#!/bin/sh\n").unwrap();
             fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
         }
-    }
-
-    #[test]
-    fn the_newest_version_comes_first_by_number_and_not_by_letter() {
-        let temporary = TemporaryDirectory::make("portico-programs").unwrap();
-        for name in ["at@9.6", "at@15", "at@17", "at@common", "elsewhere@18"] {
-            fs::create_dir(temporary.path().join(name)).unwrap();
-        }
-        let expected = ["at@17/bin", "at@15/bin", "at@9.6/bin"].map(|name| temporary.path().join(name));
-        assert_eq!(newest_first(temporary.path(), "at@"), expected);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod looked_at;
 mod metrics;
 mod notifications;
 mod pool;
+pub mod programs;
 mod servers;
 mod statement_name;
 mod transaction;
@@ -200,6 +201,11 @@ impl From<sqlx::Error> for Problem {
         tracing::error!(error = chain(&error), "a database statement failed");
         ProblemCode::Internal.into()
     }
+}
+
+/// The version of the server.
+pub async fn server_version(pool: &Pool) -> Result<String, sqlx::Error> {
+    sqlx::query_scalar!(r#"select current_setting('server_version') as "version!""#).fetch_one(pool).await
 }
 
 /// One column of many rows, as an array for a statement that processes all of them (`unnest`).

@@ -3,9 +3,12 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
-use portico::dev::postgres::find_program;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use portico::dev::temporary::TemporaryDirectory;
+use portico::kernel::database::programs::find_program;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Executor};
@@ -17,6 +20,7 @@ use crate::support::fleet::id;
 use crate::support::own_postgres::OwnPostgres;
 use crate::support::program::{portico, printed};
 use crate::support::proxy::percent_decode;
+use crate::support::waiting::{in_time, until};
 
 /// A backup of a shop, and an empty database beside its own.
 struct BackedUp {
@@ -240,6 +244,30 @@ async fn the_password_is_not_among_the_arguments_and_one_of_several_servers_is_f
     let (arguments, password) = seen.trim().rsplit_once(' ').unwrap();
     assert!(!arguments.contains("s3cret") && arguments.contains("target_session_attrs=read-write"), "{arguments}");
     assert_eq!(password, "(s3cret)");
+}
+
+#[tokio::test]
+async fn a_backup_that_is_stopped_leaves_nothing_and_can_be_made_again() {
+    let world = World::new().await;
+    let directory = TemporaryDirectory::make("portico-stopped").unwrap();
+    // Writes down which process it is, and goes on for ever.
+    let (program, begun, path) = (directory.path().join("pg_dump"), directory.path().join("begun"), directory.path().join("backup"));
+    fs::write(&program, format!("#!/bin/sh\necho $$ >{}\nexec /bin/sleep 600\n", begun.display())).unwrap();
+    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let settings = [("database.url", world.database.as_str()), ("application_key", world.application_key_setting.as_str())];
+    let mut command = portico(&["backup", path.to_str().unwrap()], &settings);
+    let child = command.env("PATH", directory.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let dumping = || fs::read_to_string(&begun).unwrap_or_default();
+    until("the dump has begun", async || dumping().ends_with('\n')).await;
+    kill(Pid::from_raw(child.id().unwrap().try_into().unwrap()), Signal::SIGTERM).unwrap();
+    let stopped = in_time("the command stops", child.wait_with_output()).await.unwrap();
+    let said = String::from_utf8(stopped.stderr).unwrap();
+    assert_eq!(stopped.status.code(), Some(1), "{said}");
+    assert!(said.contains("portico: stopped: what was not complete is taken back"), "{said}");
+    assert!(!path.exists() && !path.with_file_name("backup.unfinished").exists());
+    let process = PathBuf::from(format!("/proc/{}/exe", dumping().trim()));
+    until("pg_dump has ended", async || !process.exists()).await;
+    printed(&["backup", path.to_str().unwrap()], &settings).await;
 }
 
 fn percent_encoded(path: &Path) -> String {

@@ -9,9 +9,10 @@ use std::process::Command;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use portico::dev::postgres::{DATABASE, PrivatePostgres, Settings, find_program};
+use portico::dev::postgres::{DATABASE, PrivatePostgres, Settings};
 use portico::dev::temporary::TemporaryDirectory;
 use portico::kernel::database::Connection;
+use portico::kernel::database::programs::find_program;
 use sqlx::{AssertSqlSafe, Connection as _, Executor, PgConnection};
 
 use crate::support::World;
