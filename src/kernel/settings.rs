@@ -1,10 +1,12 @@
-//! Deserializers for settings: an empty text is "not set", lists are arrays or comma-separated text, durations are positive.
+//! Deserializers for settings: an empty text is "not set", lists are arrays or comma-separated text, durations are positive. And the headers
+//! that a setting has.
 
 use std::fmt::Display;
 use std::str::FromStr;
 use std::time::Duration;
 
-use secrecy::SecretString;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
 use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer};
 
 /// `#[serde(deserialize_with = "settings::optional")]`: `""` is `None`, so that every key can be listed in the defaults and an
@@ -63,6 +65,20 @@ where
 /// `#[serde(deserialize_with = "settings::secrets")]`: a list of secrets, which no error shows.
 pub fn secrets<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SecretString>, D::Error> {
     Ok(items(deserializer)?.into_iter().map(SecretString::from).collect())
+}
+
+/// The headers of a text with one `Name: value` per line, which are never shown, because they may be credentials. The error is the number of a
+/// line that is no header.
+pub fn headers(lines: &SecretString) -> Result<HeaderMap, usize> {
+    let mut headers = HeaderMap::new();
+    for (number, line) in (1_usize..).zip(lines.expose_secret().lines()).filter(|(_, line)| !line.trim().is_empty()) {
+        let (name, value) = line.split_once(':').ok_or(number)?;
+        let name: HeaderName = name.trim().parse().map_err(|_| number)?;
+        let mut value: HeaderValue = value.trim().parse().map_err(|_| number)?;
+        value.set_sensitive(true);
+        headers.append(name, value);
+    }
+    Ok(headers)
 }
 
 fn items<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {

@@ -96,20 +96,12 @@ impl Traces {
         Some(Span::begin(self.0.as_ref()?, Below::Remote(earlier), kind, name, began))
     }
 
-    /// Sends what waits, and waits for the collector.
-    pub async fn flush(&self) {
-        self.wait_for(|recorder| recorder.processor.force_flush().is_ok()).await;
-    }
-
     /// Sends what waits, for five seconds at most, and records nothing further.
     pub async fn stop(&self) {
-        self.wait_for(|recorder| recorder.processor.shutdown_with_timeout(FLUSH_TIME).is_ok()).await;
-    }
-
-    async fn wait_for(&self, end: impl FnOnce(&Recorder) -> bool + Send + 'static) {
         let Some(recorder) = self.0.clone() else { return };
         // The queue is emptied by a thread, which this would otherwise keep from sending.
-        if !spawn_blocking(move || end(&recorder)).await.is_ok_and(|done| done) {
+        let stopping = spawn_blocking(move || recorder.processor.shutdown_with_timeout(FLUSH_TIME).is_ok());
+        if !stopping.await.is_ok_and(|stopped| stopped) {
             tracing::warn!("the last spans may not have reached the collector of traces");
         }
     }

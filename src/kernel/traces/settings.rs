@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
-use secrecy::{ExposeSecret, SecretString};
+use axum::http::HeaderMap;
+use secrecy::SecretString;
 use serde::de::{Deserialize, Deserializer, Error};
 use url::Url;
 
@@ -45,15 +45,7 @@ pub enum SettingsError {
 impl Settings {
     /// The further headers.
     pub(super) fn headers(&self) -> Result<HeaderMap, SettingsError> {
-        let mut headers = HeaderMap::new();
-        for (number, line) in (1..).zip(self.headers.expose_secret().lines()).filter(|(_, line)| !line.trim().is_empty()) {
-            let (name, value) = line.split_once(':').ok_or(SettingsError::Header(number))?;
-            let name: HeaderName = name.trim().parse().map_err(|_| SettingsError::Header(number))?;
-            let mut value: HeaderValue = value.trim().parse().map_err(|_| SettingsError::Header(number))?;
-            value.set_sensitive(true);
-            headers.append(name, value);
-        }
-        Ok(headers)
+        settings::headers(&self.headers).map_err(SettingsError::Header)
     }
 }
 

@@ -15,6 +15,7 @@ const NOT_SEALED: &[(&str, &str)] = &[
     ("customer_tokens.digest", "SHA-256 of a random token"),
     ("devices.token_digest", "SHA-256 of a token, which the sealed one is found by"),
     ("events.body", "what subscribers are sent"),
+    ("events.trace", "the ids of the span that the event follows from"),
     ("operator_links.digest", "SHA-256 of a random secret"),
     ("operator_recovery_codes.digest", "a MAC, which cannot be made again"),
     ("operator_recovery_codes.key_fingerprint", "the key of that MAC"),

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::str::FromStr;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::HeaderMap;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use url::{Url, form_urlencoded};
 
+use crate::kernel::settings;
 use crate::kernel::template::Template;
 use crate::providers::sms::SettingsError;
 use crate::providers::sms::settings::address;
@@ -152,15 +153,7 @@ fn percent_encode(value: &str) -> Cow<'static, str> {
 /// Parses `Name: value` lines. The error omits the value, because it may be a secret.
 pub(super) fn headers(lines: &SecretString) -> Result<HeaderMap, SettingsError> {
     let bad = |number: usize| SettingsError { setting: "sms.http.headers", reason: format!("is not \"Name: value\" in line {number}") };
-    let mut headers = HeaderMap::new();
-    for (number, line) in lines.expose_secret().lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let (name, value) = line.split_once(':').ok_or_else(|| bad(number + 1))?;
-        let name: HeaderName = name.trim().parse().map_err(|_| bad(number + 1))?;
-        let mut value: HeaderValue = value.trim().parse().map_err(|_| bad(number + 1))?;
-        value.set_sensitive(true);
-        headers.append(name, value);
-    }
-    Ok(headers)
+    settings::headers(lines).map_err(bad)
 }
 
 #[cfg(test)]
