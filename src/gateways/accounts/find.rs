@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use sqlx::types::Json;
 
+use crate::companies::is_suspended;
 use crate::gateways::accounts::signing_secret;
 use crate::gateways::drivers;
 use crate::gateways::open_gateways::OpenGateway;
@@ -64,12 +65,11 @@ struct Row {
     signing_secret: Option<Vec<u8>>,
     previous_signing_secret: Option<Vec<u8>>,
     previous_signing_secret_until: Option<DateTime<Utc>>,
-    suspended: bool,
 }
 
 impl Row {
-    /// `None` if the gateway takes no callbacks.
-    fn open(self, key: &ApplicationKey) -> Result<Option<OpenGateway>, Problem> {
+    /// `None` if the gateway takes no callbacks. Its company may be `suspended`.
+    fn open(self, key: &ApplicationKey, suspended: bool) -> Result<Option<OpenGateway>, Problem> {
         let Ok(driver) = drivers::named(&self.driver) else { return Ok(None) };
         let open = |sealed: Option<&[u8]>| {
             signing_secret(key, self.id, sealed).map_err(|error| {
@@ -85,8 +85,18 @@ impl Row {
             Some(until) => account(open(self.previous_signing_secret.as_deref())?).map(|previous| (previous, until)),
             None => None,
         };
-        let (id, company, suspended) = (self.id, self.company_id, self.suspended);
+        let (id, company) = (self.id, self.company_id);
         Ok(Some(OpenGateway { id, company, suspended, driver: driver.name(), account: current, previous }))
+    }
+}
+
+async fn open(conn: &mut Connection, key: &ApplicationKey, row: Option<Row>) -> Result<Option<OpenGateway>, Problem> {
+    match row {
+        Some(row) => {
+            let suspended = is_suspended(conn, row.company_id).await?;
+            row.open(key, suspended)
+        }
+        None => Ok(None),
     }
 }
 
@@ -94,15 +104,14 @@ async fn find_active(conn: &mut Connection, key: &ApplicationKey, id: GatewayId)
     let row = sqlx::query_as!(
         Row,
         r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret,
-                  previous_signing_secret, previous_signing_secret_until,
-                  (select suspended_at is not null from companies where companies.id = gateways.company_id) as "suspended!"
+                  previous_signing_secret, previous_signing_secret_until
            from gateways
            where id = $1 and status = 'active' and deleted_at is null"#,
         id.uuid(),
     )
-    .fetch_optional(conn)
+    .fetch_optional(&mut *conn)
     .await?;
-    row.map_or(Ok(None), |row| row.open(key))
+    open(conn, key, row).await
 }
 
 /// All usable active gateways of a company; the reason why another one is unusable is logged.
@@ -110,16 +119,16 @@ async fn find_all_active(conn: &mut Connection, key: &ApplicationKey, company: C
     let rows = sqlx::query_as!(
         Row,
         r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret,
-                  previous_signing_secret, previous_signing_secret_until,
-                  (select suspended_at is not null from companies where companies.id = gateways.company_id) as "suspended!"
+                  previous_signing_secret, previous_signing_secret_until
            from gateways
            where company_id = $1 and status = 'active' and deleted_at is null order by created_at, id limit $2"#,
         company.uuid(),
         MAX_GATEWAYS,
     )
-    .fetch_all(conn)
+    .fetch_all(&mut *conn)
     .await?;
-    Ok(rows.into_iter().filter_map(|row| row.open(key).ok().flatten()).collect())
+    let suspended = is_suspended(conn, company).await?;
+    Ok(rows.into_iter().filter_map(|row| row.open(key, suspended).ok().flatten()).collect())
 }
 
 /// The gateway of a recorded callback, active or not: a callback that was verified on arrival is processed in any case.
@@ -127,12 +136,11 @@ pub async fn find_any(conn: &mut Connection, key: &ApplicationKey, id: GatewayId
     let row = sqlx::query_as!(
         Row,
         r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret,
-                  previous_signing_secret, previous_signing_secret_until,
-                  (select suspended_at is not null from companies where companies.id = gateways.company_id) as "suspended!"
+                  previous_signing_secret, previous_signing_secret_until
            from gateways where id = $1"#,
         id.uuid(),
     )
-    .fetch_optional(conn)
+    .fetch_optional(&mut *conn)
     .await?;
-    row.map_or(Ok(None), |row| row.open(key))
+    open(conn, key, row).await
 }

@@ -3,6 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
+use crate::companies::is_suspended;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::storefront::stores::text_limits::{Pause, TextLimits};
@@ -78,17 +79,18 @@ pub struct Store {
 
 /// Returns the store whose key has this digest, unless the key is revoked.
 pub async fn find_store(conn: &mut Connection, digest: &[u8], now: DateTime<Utc>) -> Result<Option<Store>, sqlx::Error> {
-    sqlx::query_as!(
-        Store,
-        r#"select store_keys.id as key_id, stores.id, stores.company_id, stores.name,
-                  (select suspended_at is not null from companies where companies.id = stores.company_id) as "suspended!"
+    let found = sqlx::query!(
+        r#"select store_keys.id as "key_id: KeyId", stores.id as "id: StoreId", stores.company_id as "company_id: CompanyId", stores.name
            from store_keys join stores on stores.id = store_keys.store_id
            where store_keys.digest = $1 and stores.deleted_at is null and (store_keys.revoked_at is null or store_keys.revoked_at > $2)"#,
         digest,
         now,
     )
-    .fetch_optional(conn)
-    .await
+    .fetch_optional(&mut *conn)
+    .await?;
+    let Some(found) = found else { return Ok(None) };
+    let suspended = is_suspended(conn, found.company_id).await?;
+    Ok(Some(Store { key_id: found.key_id, id: found.id, company_id: found.company_id, name: found.name, suspended }))
 }
 
 /// The company whose store has this key.
