@@ -1,6 +1,8 @@
 //! One company beside another that misbehaves: its p99 from publishing to arrival, or the time in which its backlog drains, ÷ the same
 //! without the other, in one run.
 
+use std::hint;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -19,6 +21,8 @@ const THEIRS: &str = "driver.created";
 const PER_SECOND: u32 = 50;
 /// The maximum number of events per request.
 const BATCH: usize = 500;
+/// The threads that keep a machine busy without touching the service or its database.
+const BUSY: usize = 4;
 
 pub fn measure(figures: &mut Figures) {
     beside_one_event_for_many(figures);
@@ -50,6 +54,23 @@ impl Neighbour {
         percentile(&self.publisher.latencies(&self.service, &self.sink, OURS, PER_SECOND, self.time), 0.99)
     }
 
+    /// The same while others use the processors for something else: what nobody can do better on a busy machine.
+    fn p99_beside_busy_threads(&self) -> Duration {
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..BUSY {
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        hint::spin_loop()
+                    }
+                });
+            }
+            let p99 = self.p99();
+            done.store(true, Ordering::Relaxed);
+            p99
+        })
+    }
+
     /// The same while another company publishes with this request.
     fn p99_beside(&self, request: &[u8]) -> Duration {
         let publishing = || {
@@ -71,10 +92,13 @@ fn show(figures: &mut Figures, name: &str, with: Duration, without: Duration, ai
 fn beside_one_event_for_many(figures: &mut Figures) {
     let webhooks = figures.many(10_000, 200);
     let (neighbour, theirs, publisher) = beside_webhooks(figures, webhooks);
-    let without = neighbour.p99();
+    let (without, busy) = (neighbour.p99(), neighbour.p99_beside_busy_threads());
     let with = neighbour.p99_beside(&publisher.one(THEIRS));
     theirs.await_arrivals(webhooks);
     show(figures, "neighbours, one event for many", with, without, 2.0, &format!("one event to {webhooks} webhooks of another company"));
+    let parts = format!("p99 {:.2} ms ÷ {:.2} ms beside {BUSY} threads that only compute", millis(with), millis(busy));
+    let ratio = with.as_secs_f64() / busy.as_secs_f64();
+    figures.show("neighbours, one event for many ÷ a busy machine", ratio, Aim::TailAtMost(2.0), &parts);
 }
 
 /// The other company's deliveries are still being made when this ends.
