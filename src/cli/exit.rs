@@ -1,14 +1,15 @@
 //! The exit codes: what a script learns from a command without reading its words.
 
 use std::error::Error;
+use std::fmt;
 use std::iter::successors;
 use std::process::ExitCode;
 
 use reqwest::StatusCode;
+use serde_json::Value;
 
 use crate::app::SetupError;
 use crate::bootstrap::BootstrapError;
-use crate::cli::service::Refusal;
 use crate::kernel::database::is_unavailable;
 use crate::kernel::problem::Problem;
 use crate::serve::ServeError;
@@ -37,6 +38,36 @@ pub(super) enum Exit {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct NotFound(pub(super) String);
+
+/// A running service did not do what it was asked to.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    /// The status of the answer.
+    pub(super) status: StatusCode,
+    /// The problem document; null if the answer is none.
+    pub(super) problem: Value,
+}
+
+/// The sentence and the code, then what is wrong with each field, then what the log of the service knows the request by.
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told = |member: &str| self.problem[member].as_str();
+        match (told("detail"), told("code")) {
+            (Some(detail), Some(code)) => write!(f, "{detail} ({code})")?,
+            _ => write!(f, "the service responded with {}", self.status)?,
+        }
+        for (field, messages) in self.problem["fields"].as_object().into_iter().flatten() {
+            let messages: Vec<_> = messages.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            write!(f, "\n  {field}: {}", messages.join(" "))?;
+        }
+        match told("request_id") {
+            Some(id) => write!(f, "\n  request {id}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Error for Refusal {}
 
 impl Exit {
     /// What the first cause tells of which the kind is known.

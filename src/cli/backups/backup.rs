@@ -13,9 +13,9 @@ use tokio::io::AsyncReadExt;
 
 use crate::bootstrap::{Database, application_key};
 use crate::cli::Failure;
-use crate::cli::backups::DUMP;
 use crate::cli::backups::manifest::{Dump, Manifest, Needs};
 use crate::cli::backups::programs::{self, complaints, must_have_succeeded, unless_stopped};
+use crate::cli::backups::{CHUNK, DUMP};
 use crate::cli::progress::Progress;
 use crate::config::Config;
 use crate::kernel::clock::timestamp;
@@ -23,9 +23,6 @@ use crate::kernel::database::DatabaseUrl;
 use crate::kernel::migrations;
 use crate::kernel::signals;
 use crate::kernel::terminal::{complain, say};
-
-/// How much of the dump is in memory.
-const CHUNK: usize = 256 * 1024;
 
 /// `portico backup`
 #[derive(Args, Debug)]

@@ -23,3 +23,5 @@ pub(super) mod restore;
 /// The dump, in the custom format of `pg_dump`: `pg_restore` reads it without the manifest too.
 const DUMP: &str = "database.dump";
 const MANIFEST: &str = "manifest.json";
+/// How much of the dump is in memory.
+const CHUNK: usize = 256 * 1024;

@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 use crate::app;
 use crate::bootstrap::{Database, application_key};
 use crate::cli::Failure;
-use crate::cli::backups::DUMP;
 use crate::cli::backups::manifest::{Dump, Manifest};
 use crate::cli::backups::programs::{self, Stopped, complaints, must_have_succeeded, unless_stopped};
 use crate::cli::backups::refusal::{Refusal, judge};
+use crate::cli::backups::{CHUNK, DUMP};
 use crate::cli::progress::Progress;
 use crate::config::Config;
 use crate::kernel::clock::timestamp;
@@ -26,8 +26,6 @@ use crate::kernel::database::{DatabaseUrl, Pool};
 use crate::kernel::migrations;
 use crate::kernel::signals;
 use crate::kernel::terminal::say;
-
-const CHUNK: usize = 256 * 1024;
 
 /// `portico restore`
 #[derive(Args, Debug)]

@@ -1,16 +1,16 @@
 //! The service that is asked, and the key that it is asked with.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use reqwest::{Client, Method, RequestBuilder, StatusCode};
+use reqwest::{Client, Method, RequestBuilder};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use url::Url;
 
 use crate::cli::Failure;
+use crate::cli::exit::Refusal;
 use crate::cli::secret_input::read_file;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -60,15 +60,6 @@ pub(super) struct Service {
     client: Client,
 }
 
-/// The service did not do it.
-#[derive(Debug)]
-pub struct Refusal {
-    /// The status of the answer.
-    pub status: StatusCode,
-    /// The problem document; null if the answer is none.
-    pub problem: Value,
-}
-
 impl Service {
     /// A request for the path below the address of the service.
     pub(super) fn request(&self, method: Method, path: &str, query: &[(String, String)]) -> RequestBuilder {
@@ -92,24 +83,3 @@ impl Service {
         }
     }
 }
-
-/// The sentence and the code, then what is wrong with each field, then what the log of the service knows the request by.
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told = |member: &str| self.problem[member].as_str();
-        match (told("detail"), told("code")) {
-            (Some(detail), Some(code)) => write!(f, "{detail} ({code})")?,
-            _ => write!(f, "the service responded with {}", self.status)?,
-        }
-        for (field, messages) in self.problem["fields"].as_object().into_iter().flatten() {
-            let messages: Vec<_> = messages.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-            write!(f, "\n  {field}: {}", messages.join(" "))?;
-        }
-        match told("request_id") {
-            Some(id) => write!(f, "\n  request {id}"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl std::error::Error for Refusal {}

@@ -29,10 +29,10 @@ mod request;
 
 use clap::{ArgMatches, Command, FromArgMatches};
 
-pub(super) use connection::{Connection, Refusal};
+pub(super) use connection::Connection;
 
 use crate::cli::Failure;
-use crate::cli::exit::Exit;
+use crate::cli::exit::{Exit, Refusal};
 use crate::cli::service::action::{Action, KINDS, Kind};
 use crate::kernel::terminal::complain;
 
