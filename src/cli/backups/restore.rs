@@ -25,7 +25,7 @@ use crate::kernel::clock::timestamp;
 use crate::kernel::database::{DatabaseUrl, Pool};
 use crate::kernel::migrations;
 use crate::kernel::signals;
-use crate::kernel::terminal::say;
+use crate::kernel::terminal::{complain, say};
 
 /// `portico restore`
 #[derive(Args, Debug)]
@@ -52,6 +52,12 @@ pub(in crate::cli) async fn run(config: &Config, arguments: &Arguments) -> Resul
     let missing = restored?;
     say(&if arguments.json {
         json!({ "restore": { "directory": arguments.directory, "manifest": manifest, "missing_migrations": missing } }).to_string()
+    for (needed, operators) in codes_without_key(&manifest, &key) {
+        complain(&format!(
+            "the recovery codes of {operators} operators need the application key {needed}, which is not configured: they work once \
+             previous_application_keys names it, and otherwise their owners have to make new ones in the console"
+        ));
+    }
     } else {
         let restored = format!("The database is as it was at {}.", timestamp(manifest.made_at));
         match missing {
@@ -65,6 +71,14 @@ pub(in crate::cli) async fn run(config: &Config, arguments: &Arguments) -> Resul
 
 /// Restores all or nothing. Returns how many migrations of this version are missing afterwards.
 async fn restore(url: &DatabaseUrl, file: &Path, dump: &Dump, pool: &Pool) -> Result<usize, Failure> {
+/// The keys that recovery codes in the backup need and that are not configured, each with the number of operators. A backup without them is
+/// restored nevertheless: when a key is replaced for good, the recovery codes that were made with it do not work any more.
+fn codes_without_key<'m>(manifest: &'m Manifest, key: &ApplicationKey) -> Vec<(&'m str, u64)> {
+    let configured: Vec<_> = iter::once(key.fingerprint()).chain(key.previous()).map(|fingerprint| fingerprint.to_string()).collect();
+    let needed = manifest.recovery_codes.iter().filter(|(fingerprint, _)| !configured.contains(fingerprint));
+    needed.map(|(fingerprint, operators)| (fingerprint.as_str(), *operators)).collect()
+}
+
     let tables = sqlx::query_scalar!(
         r#"select count(*) as "count!" from pg_class join pg_namespace on pg_namespace.oid = relnamespace
            where relkind in ('r', 'p', 'v', 'm', 'f') and nspname <> 'information_schema' and nspname not like 'pg\_%'"#
