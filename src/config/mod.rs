@@ -8,33 +8,31 @@
 //! variables           the variables of the environment that are settings
 //! files               the settings that such a variable does not have itself, but in a file
 //! layer               what one source says, with the list of identity providers as sections by name
+//! http                where and how the service listens
 //! admin_listen        where the metrics are
 //! ```
 
 mod admin_listen;
 mod files;
+mod http;
 mod layer;
 mod variables;
 
-use std::net::SocketAddr;
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use config::{ConfigError, Environment as Variables, File, FileFormat, Source};
-use ipnet::IpNet;
 use nix::unistd::geteuid;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use crate::config::layer::{Layer, refuse_unlisted};
-use crate::kernel::client_address::{ForwardedHeader, TrustedProxies};
-use crate::kernel::web_origin::WebOrigin;
-use crate::kernel::{database, http_server, logging, settings, traces};
+use crate::kernel::{database, logging, settings, traces};
 use crate::providers::{self, mail, sms};
 use crate::{audit_trail, companies, declared, developers, gateways, operators, portal, realtime, storefront, webhooks};
 
 pub use admin_listen::AdminListen;
+pub use http::Http;
 
 const DEFAULTS: &str = include_str!("../../config/default.toml");
 
@@ -108,59 +106,6 @@ impl std::str::FromStr for Environment {
             "development" => Ok(Self::Development),
             "production" => Ok(Self::Production),
             _ => Err("environment must be \"development\" or \"production\""),
-        }
-    }
-}
-
-/// `[http]`
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Http {
-    /// Address and port to listen on.
-    pub listen: SocketAddr,
-    /// Where `/metrics` is. `None`: [`AdminListen::default`].
-    #[serde(deserialize_with = "settings::optional")]
-    pub admin_listen: Option<AdminListen>,
-    /// The time in which the head of a request must arrive.
-    #[serde(deserialize_with = "settings::time")]
-    pub header_timeout: Duration,
-    /// Maximum number of open connections. Further ones wait in the system's queue.
-    pub max_connections: NonZeroU32,
-    /// Maximum number of open connections of one client address, except of a trusted proxy. Further ones are closed at once.
-    pub max_connections_per_address: NonZeroU32,
-    /// How long a response may wait for a client that does not read it.
-    #[serde(deserialize_with = "settings::time")]
-    pub write_timeout: Duration,
-    /// Networks of proxies whose [`forwarded_header`](Self::forwarded_header) is trusted.
-    #[serde(deserialize_with = "settings::list")]
-    pub trusted_proxies: Vec<IpNet>,
-    /// The header in which these proxies name the client.
-    pub forwarded_header: ForwardedHeader,
-    /// Origins of web pages that may call the service (CORS). An unlisted page must not get a customer's token.
-    #[serde(deserialize_with = "settings::list")]
-    pub cors_origins: Vec<WebOrigin>,
-    /// How long `/readyz` fails before the listener closes on SIGTERM. `None`: see [`Config::shutdown_delay`].
-    #[serde(deserialize_with = "settings::optional_time")]
-    pub shutdown_delay: Option<Duration>,
-}
-
-impl Http {
-    /// Where the metrics are served. `None`: nowhere.
-    pub fn metrics_address(&self) -> Option<SocketAddr> {
-        match self.admin_listen.unwrap_or_default() {
-            AdminListen::At(address) => Some(address),
-            AdminListen::Off => None,
-        }
-    }
-
-    /// The limits of connections, as the server takes them.
-    pub fn limits(&self) -> http_server::Limits {
-        http_server::Limits {
-            header_timeout: self.header_timeout,
-            write_timeout: self.write_timeout,
-            connections: self.max_connections,
-            connections_per_address: self.max_connections_per_address,
-            proxies: TrustedProxies::new(&self.trusted_proxies, self.forwarded_header),
         }
     }
 }
@@ -289,6 +234,8 @@ mod tests {
         assert!(refused("PORTICO_HTTP__LISTEN", "nowhere").contains("http.listen"));
         assert!(refused("PORTICO_ENVIRONMENT", "staging").contains("development"));
         assert!(refused("PORTICO_HTTP__TRUSTED_PROXIES", "10.0.0.0/99").contains("10.0.0.0/99"));
+        let misspelt = with_variables(&[("PORTICO_PROVIDERS__IPD_A__CLIENT_SECRET", "x")]).unwrap_err().to_string();
+        assert_eq!(misspelt, "providers.ipd_a belongs to no entry of [[providers.oidc]]");
     }
 
     #[test]
@@ -302,41 +249,6 @@ mod tests {
         let (a, b) = (&config.providers.oidc["idp_a"], &config.providers.oidc["idp_b"]);
         assert_eq!((a.issuers.len(), a.name.to_string().as_str(), a.fields.len()), (2, "acme-id", 3));
         assert_eq!((b.client_ids.as_deref(), b.name.to_string().as_str()), (Some(&["shop".to_owned()][..]), "idp-b"));
-    }
-
-    #[test]
-    fn a_file_adds_providers_and_completes_those_of_the_same_name() {
-        let acme = "[[providers.oidc]]\nname = \"acme-id\"\nissuers = [\"https://acme.example\"]\n";
-        let idp_b = "[[providers.oidc]]\nname = \"idp-b\"\ntimeout = \"9s\"\n[providers.acme_id]\ntoken_field = \"jwt\"";
-        let config = Config::with_file(&format!("{acme}{idp_b}"), &[("providers.acme_id.client_secret", "s3cret")]).unwrap();
-        let of = |word: &str| &config.providers.oidc[word];
-        assert_eq!(config.providers.oidc.keys().collect::<Vec<_>>(), ["acme_id", "idp_a", "idp_b"]);
-        assert_eq!((of("acme_id").client_secret.expose_secret(), of("acme_id").token_field.to_string().as_str()), ("s3cret", "jwt"));
-        assert_eq!((of("idp_b").timeout, of("idp_b").client_ids.as_deref()), (Duration::from_secs(9), Some(&[][..])));
-    }
-
-    #[test]
-    fn a_list_of_providers_with_a_mistake_is_refused_by_name() {
-        let entry = |keys: &str| format!("[[providers.oidc]]\n{keys}\n");
-        let refused = |text: &str| Config::with_file(text, &[]).unwrap_err().to_string();
-        for (text, message) in [
-            (entry("issuers = []"), "providers.oidc has an entry without a name"),
-            (entry("name = \"Acme\""), "providers.oidc has \"Acme\": the name of a provider must have"),
-            (entry("name = \"card\""), "which is the name of another section"),
-            (entry("name = \"idp-c\""), "which is the name of another section"),
-            (entry("name = \"acme\"").repeat(2), "providers.oidc has two entries with the name \"acme\""),
-            (entry("name = \"acme\"\nissuer = \"x\""), "issuer"),
-            (entry("name = \"acme\"\nfields = [\"nonce\"]"), "nonce: a further field is"),
-            (entry("name = \"acme\"\ntoken_field = \"clientId\""), "token_field is the name of another field"),
-            (entry("name = \"acme\"\njwks_url = \"keys\""), "providers.acme.jwks_url"),
-            ("[providers.acme]\nname = \"acme\"".to_owned(), "providers.acme belongs to no entry of [[providers.oidc]]"),
-            ("[providers.oidc]\nname = \"acme\"".to_owned(), "providers.oidc"),
-        ] {
-            let error = refused(&text);
-            assert!(error.contains(message), "{text}: {error}");
-        }
-        let misspelt = with_variables(&[("PORTICO_PROVIDERS__IPD_A__CLIENT_SECRET", "x")]).unwrap_err().to_string();
-        assert_eq!(misspelt, "providers.ipd_a belongs to no entry of [[providers.oidc]]");
     }
 
     #[test]
