@@ -38,7 +38,7 @@ pub struct Http {
     /// Origins of web pages that may call the service (CORS). An unlisted page must not get a customer's token.
     #[serde(deserialize_with = "settings::list")]
     pub cors_origins: Vec<WebOrigin>,
-    /// How long `/readyz` fails before the listener closes on SIGTERM. `None`: see [`Config::shutdown_delay`](crate::config::Config::shutdown_delay).
+    /// How long `/readyz` fails before the listener closes on SIGTERM. `None`: see `Config::shutdown_delay`.
     #[serde(deserialize_with = "settings::optional_time")]
     pub shutdown_delay: Option<Duration>,
 }

@@ -252,6 +252,39 @@ mod tests {
     }
 
     #[test]
+    fn a_file_adds_providers_and_completes_those_of_the_same_name() {
+        let acme = "[[providers.oidc]]\nname = \"acme-id\"\nissuers = [\"https://acme.example\"]\n";
+        let idp_b = "[[providers.oidc]]\nname = \"idp-b\"\ntimeout = \"9s\"\n[providers.acme_id]\ntoken_field = \"jwt\"";
+        let config = Config::with_file(&format!("{acme}{idp_b}"), &[("providers.acme_id.client_secret", "s3cret")]).unwrap();
+        let of = |word: &str| &config.providers.oidc[word];
+        assert_eq!(config.providers.oidc.keys().collect::<Vec<_>>(), ["acme_id", "idp_a", "idp_b"]);
+        assert_eq!((of("acme_id").client_secret.expose_secret(), of("acme_id").token_field.to_string().as_str()), ("s3cret", "jwt"));
+        assert_eq!((of("idp_b").timeout, of("idp_b").client_ids.as_deref()), (Duration::from_secs(9), Some(&[][..])));
+    }
+
+    #[test]
+    fn a_list_of_providers_with_a_mistake_is_refused_by_name() {
+        let entry = |keys: &str| format!("[[providers.oidc]]\n{keys}\n");
+        let refused = |text: &str| Config::with_file(text, &[]).unwrap_err().to_string();
+        for (text, message) in [
+            (entry("issuers = []"), "providers.oidc has an entry without a name"),
+            (entry("name = \"Acme\""), "providers.oidc has \"Acme\": the name of a provider must have"),
+            (entry("name = \"card\""), "which is the name of another section"),
+            (entry("name = \"idp-c\""), "which is the name of another section"),
+            (entry("name = \"acme\"").repeat(2), "providers.oidc has two entries with the name \"acme\""),
+            (entry("name = \"acme\"\nissuer = \"x\""), "issuer"),
+            (entry("name = \"acme\"\nfields = [\"nonce\"]"), "nonce: a further field is"),
+            (entry("name = \"acme\"\ntoken_field = \"clientId\""), "token_field is the name of another field"),
+            (entry("name = \"acme\"\njwks_url = \"keys\""), "providers.acme.jwks_url"),
+            ("[providers.acme]\nname = \"acme\"".to_owned(), "providers.acme belongs to no entry of [[providers.oidc]]"),
+            ("[providers.oidc]\nname = \"acme\"".to_owned(), "providers.oidc"),
+        ] {
+            let error = refused(&text);
+            assert!(error.contains(message), "{text}: {error}");
+        }
+    }
+
+    #[test]
     fn nothing_is_refused_where_the_service_would_stand_still() {
         for (key, nothing) in [
             ("http.header_timeout", "0s"),

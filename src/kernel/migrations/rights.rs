@@ -1,7 +1,7 @@
 //! The rights of a role that works with the tables of another one: it reads and writes, and neither makes nor drops anything.
 //!
-//! What it needs is told by what a thing is: rows of tables and of their partitions, except of those that only migrations write; views;
-//! sequences; functions. A role that may do more than that, and one that lacks something, are told by the same list, from which [`grant`]
+//! What it needs is told by what a thing is: rows of tables, of their partitions and of views, which are locked through them, except of the
+//! tables that only migrations write; sequences; functions. A role that may do more than that, and one that lacks something, are told by the same list, from which [`grant`]
 //! mends both. What is made later, by migrations and as partitions of days, has the rights by default.
 
 use std::fmt;
@@ -34,7 +34,7 @@ pub async fn list_amiss<'c>(database: impl Executor<'c, Database = Postgres>, ro
         r#"with ours as (
                select relowner as owner, relnamespace as namespace from pg_class where oid = to_regclass('_sqlx_migrations')
            ), owned as (
-               select pg_class.oid, relkind, relkind in ('r', 'p') and relname not in ('_sqlx_migrations', 'schema_compatibility') as is_written
+               select pg_class.oid, relkind, relname not in ('_sqlx_migrations', 'schema_compatibility') as is_written
                from pg_class join ours on relowner = owner and relnamespace = namespace
                where relkind in ('r', 'p', 'v', 'S') and relname not like '%\_expired'
                and not exists (select from pg_depend where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype = 'e')

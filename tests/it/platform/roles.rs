@@ -4,7 +4,6 @@ use std::process::Output;
 
 use chrono::TimeDelta;
 use portico::dev::temporary::TemporaryDirectory;
-use portico::kernel::migrations;
 use reqwest::Method;
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Executor};
@@ -16,6 +15,8 @@ use crate::support::database;
 use crate::support::program::{portico, printed};
 use crate::support::waiting::until;
 
+const GUIDE: &str = include_str!("../../../docs/operating.md");
+
 /// An empty database with an owner and another role, which may connect and nothing else.
 struct Roles {
     /// The URL of a superuser.
@@ -25,25 +26,29 @@ struct Roles {
 }
 
 impl Roles {
+    /// Makes them by the statements of the guide, with names of the story's own.
     async fn new() -> Self {
-        let superuser = database::empty().await;
-        let name = Url::parse(&superuser).unwrap().path().trim_start_matches('/').to_owned();
-        let pool = database::pool(&superuser);
-        for statement in [
-            format!("create role owner_of_{name} login"),
-            format!("create role \"guest of {name}\" login"),
-            format!("alter database {name} owner to owner_of_{name}"),
-            format!("revoke all on database {name} from public"),
-        ] {
-            pool.execute(AssertSqlSafe(statement)).await.unwrap();
+        let beside = database::empty().await;
+        let name = format!("{}_of_two_roles", Url::parse(&beside).unwrap().path().trim_start_matches('/'));
+        let (owner, guest) = (format!("owner_of_{name}"), format!("guest of {name}"));
+        let (_, statements) = GUIDE.split_once("```sql\n").unwrap();
+        let statements = statements.split("```").next().unwrap().replace("portico_owner", &owner);
+        let statements =
+            statements.replace("role portico ", &format!("role \"{guest}\" ")).replace("database portico ", &format!("database {name} "));
+        let pool = database::pool(&beside);
+        for statement in statements.lines().chain([format!("revoke all on database {name} from public").as_str()]) {
+            pool.execute(AssertSqlSafe(statement.to_owned())).await.unwrap();
         }
         pool.close().await;
-        let url_of = |role: &str| {
-            let mut url = Url::parse(&superuser).unwrap();
-            url.set_username(role).unwrap();
+        let url_of = |role: Option<&str>| {
+            let mut url = Url::parse(&beside).unwrap();
+            url.set_path(&name);
+            if let Some(role) = role {
+                url.set_username(role).unwrap();
+            }
             String::from(url)
         };
-        Self { owner: url_of(&format!("owner_of_{name}")), guest: url_of(&format!("guest of {name}")), superuser }
+        Self { superuser: url_of(None), owner: url_of(Some(&owner)), guest: url_of(Some(&guest)) }
     }
 
     fn settings(&self) -> [(&'static str, &str); 2] {
@@ -141,7 +146,7 @@ async fn the_service_does_all_its_work_with_a_role_that_owns_nothing() {
 async fn migrating_gives_the_role_what_it_lacks_and_takes_what_is_too_much() {
     let roles = Roles::new().await;
     printed(&["migrate"], &[("database.url", roles.owner.as_str())]).await;
-    let refused = portico(&["store", "list", "Acme"], &roles.settings()).output().await.unwrap();
+    let refused = portico(&["company", "list"], &roles.settings()).output().await.unwrap();
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(!refused.status.success() && said.contains("has no right to the tables: run portico migrate"), "{said}");
     assert!(roles.judged().await.contains("run portico migrate"), "{}", roles.judged().await);
@@ -180,9 +185,7 @@ async fn what_a_migration_makes_anew_can_be_used_at_once() {
     owner.close().await;
     world.pool.execute("insert into hats default values").await.unwrap();
     assert_eq!(world.count("select count(*) from hat_list").await, 1);
-    assert!(roles.judged().await.contains("hat_list"), "{}", roles.judged().await);
-    migrations::apply(&world.pool).await.unwrap();
-    assert_eq!(refusal(&world, "delete from hat_list").await, "42501", "views are read");
+    assert!(roles.judged().await.starts_with("ok "), "{}", roles.judged().await);
 }
 
 #[tokio::test]
