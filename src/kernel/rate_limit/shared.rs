@@ -54,30 +54,40 @@ pub async fn refund(conn: &mut Connection, bucket: &str, at: DateTime<Utc>) -> R
     Ok(())
 }
 
-/// Until when the first of these buckets that is used up refuses hits; `None` if all of them take another one.
-pub async fn refused_until(
-    conn: &mut Connection,
-    buckets: &[String],
-    rule: Rule,
-    now: DateTime<Utc>,
-) -> Result<Option<DateTime<Utc>>, sqlx::Error> {
-    let window = sqlx::postgres::types::PgInterval::try_from(rule.window).expect("windows are whole microseconds");
-    sqlx::query_scalar!(
-        "select max(recent.oldest + $3) from rate_limits,
-             lateral (select count(*) as hits, min(hit) as oldest from unnest(rate_limits.hits) as hit where hit > $4::timestamptz - $3::interval) as recent
-         where bucket = any($1) and recent.hits >= $2",
-        buckets,
-        i64::from(rule.limit),
-        window,
-        now,
+/// Removes from `bucket` the hits that were made on the buckets `with` too, and forgets those.
+pub async fn take_back(conn: &mut Connection, bucket: &str, with: &[String]) -> Result<(), sqlx::Error> {
+    // Of several hits made at the same instant, as many as were made with the others.
+    sqlx::query!(
+        "with forgotten as (
+             delete from rate_limits where bucket = any($2) returning hits
+         ), gone as (
+             select hit, count(*) as times from forgotten, unnest(hits) as hit group by hit
+         )
+         update rate_limits set hits = (
+             select coalesce(array_agg(counted.hit order by counted.hit), '{}')
+             from (select hit, row_number() over (partition by hit) as number from unnest(rate_limits.hits) as hit) as counted
+                  left join gone on gone.hit = counted.hit
+             where counted.number > coalesce(gone.times, 0)
+         )
+         where bucket = $1 and exists (select from gone)",
+        bucket,
+        with,
     )
-    .fetch_one(conn)
-    .await
+    .execute(conn)
+    .await?;
+    Ok(())
 }
 
-/// Forgets all hits on these buckets.
-pub async fn clear(conn: &mut Connection, buckets: &[String]) -> Result<(), sqlx::Error> {
-    sqlx::query!("delete from rate_limits where bucket = any($1)", buckets).execute(conn).await?;
+/// Forgets all hits on the buckets that begin with `prefix` and end with one of `suffixes`. It reads every bucket, so only people ask for it.
+pub async fn clear(conn: &mut Connection, prefix: &str, suffixes: &[String]) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "delete from rate_limits where starts_with(bucket, $1)
+             and exists (select from unnest($2::text[]) as suffix where right(bucket, length(suffix)) = suffix)",
+        prefix,
+        suffixes,
+    )
+    .execute(conn)
+    .await?;
     Ok(())
 }
 
