@@ -5,38 +5,25 @@ use chrono::{DateTime, Utc};
 use crate::kernel::database::Connection;
 use crate::kernel::rate_limit::{RateLimitStatus, Rule};
 
-/// Counts one hit on a bucket if the rule allows it, in a single statement, so that concurrent hits cannot pass together. `$select`
-/// is appended to the statement. It reads what [`RateLimitStatus::of`] takes from `counted`, which is one row; its own parameters start at
-/// `$5`.
-macro_rules! count_hit {
-    ($select:literal, $bucket:expr, $rule:expr, $now:expr $(, $more:expr)*) => {
-        sqlx::query!(
-            r#"with counted as (
-             insert into rate_limits as kept (bucket, hits, expires_at)
-             values ($1, array[$2::timestamptz], $2::timestamptz + $4::interval)
-             on conflict on constraint rate_limits_pkey do update set
-               hits = (select coalesce(array_agg(hit order by hit), '{}') from unnest(kept.hits) as hit where hit > $2 - $4::interval)
-                      || case when (select count(*) from unnest(kept.hits) as hit where hit > $2 - $4::interval) < $3
-                              then array[$2::timestamptz] else '{}' end,
-               expires_at = $2::timestamptz + $4::interval,
-               refused = (select count(*) from unnest(kept.hits) as hit where hit > $2 - $4::interval) >= $3
-             returning cardinality(hits) as hits, hits[1] as oldest, refused
-         )
-         "# + $select,
-            $bucket,
-            $now,
-            i64::from($rule.limit),
-            sqlx::postgres::types::PgInterval::try_from($rule.window).expect("windows are whole microseconds"),
-            $($more,)*
-        )
-    };
-}
-pub(crate) use count_hit;
-
-/// Counts one hit on `bucket` if the rule allows it.
+/// Counts one hit on `bucket` if the rule allows it, in a single statement, so that concurrent hits cannot pass together.
 pub async fn hit(conn: &mut Connection, bucket: &str, rule: Rule, now: DateTime<Utc>) -> Result<RateLimitStatus, sqlx::Error> {
-    let counted = count_hit!(r#"select hits as "hits!", oldest as "oldest!", refused as "refused!" from counted"#, bucket, rule, now);
-    let counted = counted.fetch_one(conn).await?;
+    let counted = sqlx::query!(
+        r#"insert into rate_limits as kept (bucket, hits, expires_at)
+         values ($1, array[$2::timestamptz], $2::timestamptz + $4::interval)
+         on conflict on constraint rate_limits_pkey do update set
+           hits = (select coalesce(array_agg(hit order by hit), '{}') from unnest(kept.hits) as hit where hit > $2 - $4::interval)
+                  || case when (select count(*) from unnest(kept.hits) as hit where hit > $2 - $4::interval) < $3
+                          then array[$2::timestamptz] else '{}' end,
+           expires_at = $2::timestamptz + $4::interval,
+           refused = (select count(*) from unnest(kept.hits) as hit where hit > $2 - $4::interval) >= $3
+         returning cardinality(hits) as "hits!", hits[1] as "oldest!", refused"#,
+        bucket,
+        now,
+        i64::from(rule.limit),
+        sqlx::postgres::types::PgInterval::try_from(rule.window).expect("windows are whole microseconds"),
+    )
+    .fetch_one(conn)
+    .await?;
     Ok(RateLimitStatus::of(rule, counted.hits, counted.oldest, counted.refused, now))
 }
 

@@ -7,7 +7,7 @@
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::kernel::crypto::{ApplicationKey, SecretDigest, sha256};
-use crate::kernel::ids::{KeyId, StoreId, TypedId};
+use crate::kernel::ids::{KeyId, StoreId};
 use crate::storefront::guessing::Client;
 use crate::storefront::purpose::Purpose;
 

@@ -102,17 +102,18 @@ mod tests {
         Some(GuessedCode { code: "the code", guesses, expires_at: NOW + CODE_LIFETIME, is_used: false, matches })
     }
 
-    const LOCKOUT: Lockout =
-        Lockout { until: DateTime::UNIX_EPOCH.checked_add_signed(TimeDelta::minutes(15)).unwrap(), step: 1, for_good: false };
+    fn lockout() -> Lockout {
+        Lockout { until: NOW + TimeDelta::minutes(15), step: 1, for_good: false }
+    }
 
     fn tally(wrong: i32) -> Tally {
-        Tally { wrong, lockout: (wrong >= WRONG_GUESSES).then_some(LOCKOUT), is_favoured: false }
+        Tally { wrong, lockout: (wrong >= WRONG_GUESSES).then(lockout), is_favoured: false }
     }
 
     #[test]
     fn the_table_of_decisions_section_4() {
         let left = |attempts_left| Verdict::Wrong { attempts_left };
-        let until = LOCKOUT.until;
+        let until = lockout().until;
         for (what, code, wrong, verdict) in [
             ("right", at(1, true), 1, Verdict::Right("the code")),
             ("wrong", at(1, false), 1, left(Some(4))),
@@ -135,16 +136,16 @@ mod tests {
         let favoured = Tally { is_favoured: true, ..tally(12) };
         assert_eq!(judge(at(1, true), favoured, NOW), Verdict::Right("the code"));
         assert_eq!(judge(at(1, false), favoured, NOW), Verdict::Wrong { attempts_left: Some(4) });
-        let for_good = Lockout { for_good: true, ..LOCKOUT };
+        let for_good = Lockout { for_good: true, ..lockout() };
         let until = for_good.until;
         assert_eq!(judge(at(1, true), Tally { lockout: Some(for_good), ..tally(1) }, NOW), Verdict::LockedOut { until });
     }
 
     #[test]
     fn strangers_are_not_told_that_there_is_a_code() {
-        let unknown = Verdict::Wrong { attempts_left: None };
-        for told in [Verdict::Wrong { attempts_left: Some(3) }, Verdict::Expired, Verdict::Locked] {
-            assert_eq!(told.untold(), judge::<&str>(None, tally(1), NOW));
+        let unknown = Verdict::<&str>::Wrong { attempts_left: None };
+        for told in [Verdict::<&str>::Wrong { attempts_left: Some(3) }, Verdict::Expired, Verdict::Locked] {
+            assert_eq!(told.untold(), judge(None, tally(1), NOW));
         }
         assert_eq!((Verdict::Right("the code").untold(), unknown.untold()), (Verdict::Right("the code"), unknown));
     }

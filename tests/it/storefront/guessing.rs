@@ -4,7 +4,6 @@ use std::iter;
 
 use chrono::TimeDelta;
 use ipnet::IpNet;
-use portico::kernel::ids::TypedId;
 use portico::kernel::password_hashing::Asker;
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -76,6 +76,6 @@ pub async fn count_password_guess(
         let lockout = Lockout::at(guess.now, row.locked_out_until, row.in_a_row.unwrap_or_default(), row.lockouts.unwrap_or_default());
         return Ok(Err(Refusal::of(lockout, guess.now)));
     }
-    let counted = Counted { subject: row.subject.clone(), has_failed: row.has_failed };
-    Ok(Ok((counted, row.id.is_some().then(|| customer!(row, ?)))))
+    let counted = Counted { subject: row.subject.clone(), has_failed: standing.has_failed };
+    Ok(Ok((counted, Some(row).and_then(|row| Some(customer!(row, ?))))))
 }

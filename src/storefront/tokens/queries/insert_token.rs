@@ -36,6 +36,7 @@ pub async fn insert_token(
     attempt: &SignInAttempt<'_>,
     now: DateTime<Utc>,
 ) -> Result<Option<TokenId>, sqlx::Error> {
+    let client = attempt.client.client();
     let id = sqlx::query_scalar!(
         "with still_theirs as (
              select from customers where id = $2 and closed_at is null and banned_at is null and password_hash = $12 for share
@@ -56,7 +57,7 @@ pub async fn insert_token(
              returning true
          ), crowd as (
              delete from known_clients where customer_id = $2 and exists (select from seen) and client in (
-                 select client from known_clients where customer_id = $2 and client <> $11 order by last_seen_at desc offset $15 - 1
+                 select client from known_clients where customer_id = $2 and client <> $11 order by last_seen_at desc offset $15::bigint - 1
              )
          )
          insert into customer_tokens (uuid, customer_id, digest, created_at, last_used_at, expires_at, company_id)
@@ -71,7 +72,7 @@ pub async fn insert_token(
         attempt.identity.as_ref().map(Identity::key),
         attempt.client.address.ip().to_string(),
         attempt.client.user_agent,
-        attempt.client.client().mark.as_slice(),
+        client.mark.as_slice(),
         token.password_hash.map(HashedPassword::expose),
         attempt.store.company_id.uuid(),
         now - SEEN_NOTED_EVERY,
