@@ -190,7 +190,6 @@ impl VerifiedCode {
             return Err(CheckError::Invalid { attempts_left: None });
         }
         self.reset_lockout(conn).await?;
-        guessing::take_back(conn, &self.guess, &self.subject).await?;
         sms_guard::note_code_used(conn, self.id, now).await?;
         Ok(())
     }
@@ -200,7 +199,10 @@ impl VerifiedCode {
     /// of their own.
     async fn reset_lockout(&self, conn: &mut Connection) -> Result<(), CheckError> {
         match self.proves_identity {
-            true => queries::reset_lockout(conn, self.guess.store, &self.subject).await?,
+            true => {
+                queries::reset_lockout(conn, self.guess.store, &self.subject).await?;
+                guessing::take_back(conn, &self.guess, &self.subject).await?;
+            }
             false => queries::take_wrong_back(conn, self.guess.store, &self.subject).await?,
         }
         Ok(())
