@@ -43,7 +43,7 @@ fn sign_in_by_code(figures: &mut Figures, service: &Service) -> usize {
         let asks: Vec<_> = batch.clone().map(|number| ask_for_code(&key, number)).collect();
         asking += each(&mut callers, &asks);
         let mailbox = callers[0].ask(200, &request("GET", "/dev/mailbox", &[], ""));
-        let checks: Vec<_> = batch.map(|number| check_code(&key, &customers::phone(number), code_for(&mailbox, number))).collect();
+        let checks: Vec<_> = batch.map(|number| check_code(&key, number, code_for(&mailbox, number))).collect();
         checking += each(&mut callers, &checks);
         signed_in += BATCH;
     }
@@ -60,9 +60,10 @@ fn ask_for_code(key: &str, number: usize) -> Vec<u8> {
     request("POST", "/storefront/v1/customers/login-with-sms", &headers, &body)
 }
 
-fn check_code(key: &str, identity: &str, code: &str) -> Vec<u8> {
-    let body = json!({ "identity": identity, "code": code }).to_string();
-    request("POST", "/storefront/v1/customers/verify-code", &[("authorization", key)], &body)
+fn check_code(key: &str, number: usize, code: &str) -> Vec<u8> {
+    let body = json!({ "identity": customers::phone(number), "code": code }).to_string();
+    let headers = [("authorization", key), ("x-forwarded-for", &address_of(number))];
+    request("POST", "/storefront/v1/customers/verify-code", &headers, &body)
 }
 
 fn code_for(mailbox: &Value, number: usize) -> &str {
@@ -96,7 +97,7 @@ fn costliest_statements(database: &mut Database) -> Vec<(String, f64)> {
 /// all at one.
 fn hammer_one_identity(figures: &mut Figures, service: &Service) {
     let (key, time) = (service.store_key(), figures.time(10));
-    let guess = |number: usize| check_code(&key, &customers::phone(number), "000000");
+    let guess = |number: usize| check_code(&key, number, "000000");
     let guesses = |callers: usize, first: usize, step: usize| {
         let guess = &guess;
         load(service.address, callers, time, &[422, 429], move |caller, turn| {

@@ -20,6 +20,7 @@ mod drain;
 mod fan_out;
 mod figures;
 mod hang;
+mod hashing;
 mod latency;
 mod limiter;
 mod locations;
@@ -49,6 +50,7 @@ use figures::Figures;
 enum Bench {
     Me,
     SignIn,
+    Hashing,
     Codes,
     Limiter,
     Timing,
@@ -78,6 +80,7 @@ impl Bench {
         match self {
             Self::Me => me::measure(figures),
             Self::SignIn => sign_in::measure(figures),
+            Self::Hashing => hashing::measure(figures),
             Self::Codes => codes::measure(figures),
             Self::Limiter => limiter::measure(figures),
             Self::Timing => timing::measure(figures),

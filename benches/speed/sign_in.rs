@@ -9,7 +9,7 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use serde_json::json;
 
 use crate::figures::{Aim, Figures, millis};
-use crate::support::calls::{Caller, request};
+use crate::support::calls::{Caller, address_of, request};
 use crate::support::load::load;
 use crate::support::service::Service;
 use crate::support::{customers, usage};
@@ -25,13 +25,14 @@ pub fn measure(figures: &mut Figures) {
     let cores = available_parallelism().map_or(1, usize::from);
 
     let key = service.store_key();
-    let login = |number: usize| {
+    let login = |number: usize, client: usize| {
         let body = json!({ "identity": customers::email(number % CUSTOMERS), "password": PASSWORD }).to_string();
-        request("POST", "/storefront/v1/customers/login", &[("authorization", &key)], &body)
+        let headers = [("authorization", key.as_str()), ("x-forwarded-for", &address_of(client))];
+        request("POST", "/storefront/v1/customers/login", &headers, &body)
     };
     // Few enough callers that the queue never refuses, enough that no thread waits for work.
     let callers = cores * 8;
-    let flood = |time: Duration| load(service.address, callers, time, &[200], |caller, turn| login(caller + turn * callers));
+    let flood = |time: Duration| load(service.address, callers, time, &[200], |caller, turn| login(caller + turn * callers, caller));
     let (mut sign_ins, mut limit) = (0.0, 0.0);
     for _ in 0..ROUNDS {
         limit += cores as f64 / seconds_of_a_hash(&argon2, cores, figures.time(8)) / ROUNDS as f64;
@@ -39,7 +40,7 @@ pub fn measure(figures: &mut Figures) {
     }
     let resident = usage::resident_mib(&service);
 
-    let token = Caller::connect(service.address).ask(200, &login(0))["token"].as_str().unwrap().to_owned();
+    let token = Caller::connect(service.address).ask(200, &login(0, 0))["token"].as_str().unwrap().to_owned();
     let time = figures.time(10);
     let me = || request("GET", "/storefront/v1/customers/me", &[("authorization", &key), ("customer-token", &token)], "");
     // At the pace of an app, so that the measured time is the response and not contention among the callers.

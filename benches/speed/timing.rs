@@ -4,14 +4,15 @@
 //!
 //! A planted difference of a quarter of the time shows that the test can detect a leak.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use argon2::password_hash::PasswordHasher;
 use argon2::{Algorithm, Argon2, Params, Version};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::figures::{Aim, Figures};
-use crate::support::calls::{Caller, request};
+use crate::support::calls::{Caller, address_of, request};
 use crate::support::customers;
 use crate::support::database::Database;
 use crate::support::service::Service;
@@ -38,14 +39,15 @@ pub fn measure(figures: &mut Figures) {
 
     // Each identity is used once, because a known attempt is counted and takes another code path. Both kinds have names of the same
     // length.
-    let login = |identity: String| {
-        let body = json!({ "identity": identity, "password": "another password" }).to_string();
-        (request("POST", "/storefront/v1/customers/login", &[("authorization", &key)], &body), 401)
+    // So is an address, which is refused after many wrong guesses.
+    let addresses = Cell::new(0);
+    let post = |path: &str, body: Value, expected: u16| {
+        let address = address_of(addresses.replace(addresses.get() + 1));
+        (request("POST", path, &[("authorization", &key), ("x-forwarded-for", &address)], &body.to_string()), expected)
     };
-    let verify = |identity: String| {
-        let body = json!({ "identity": identity, "code": "123456" }).to_string();
-        (request("POST", "/storefront/v1/customers/verify-code", &[("authorization", &key)], &body), 422)
-    };
+    let login =
+        |identity: String| post("/storefront/v1/customers/login", json!({ "identity": identity, "password": "another password" }), 401);
+    let verify = |identity: String| post("/storefront/v1/customers/verify-code", json!({ "identity": identity, "code": "123456" }), 422);
     let mut caller = Caller::connect(service.address);
     let mut logins = |first: usize| {
         let known = |number| login(customers::email(first + number));

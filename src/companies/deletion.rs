@@ -66,6 +66,8 @@ pub const TABLES: &[(&str, &str)] = &[
     ("used_identity_tokens", OF_STORES),
     ("verification_codes", OF_STORES),
     ("wrong_codes", OF_STORES),
+    ("wrong_passwords", OF_STORES),
+    ("known_clients", OF_STORES),
     ("texts", OF_STORES),
     ("text_hours", OWN),
     ("customer_tokens", OWN),

@@ -11,7 +11,7 @@ use crate::contact::EmailAddress;
 use crate::kernel::ids::OperatorId;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::{self, RateLimitStatus, Rule};
-use crate::operators::guesses::Browser;
+use crate::operators::guesses::{Browser, asker};
 use crate::operators::mails;
 use crate::operators::one_time_link::OneTimeLink;
 use crate::operators::password::OperatorPassword;
@@ -76,7 +76,7 @@ impl Operators {
         let found = queries::find_link(&mut conn, &link.digest(), Purpose::Password, now).await?;
         drop(conn);
         found.ok_or(SignInRefusal::LinkEnded)?;
-        let hash = self.hashing.reserve()?.hash(password.into_secret()).await;
+        let hash = self.hashing.reserve(asker(browser.address))?.hash(password.into_secret()).await;
         let mut conn = self.pool.acquire().await?;
         let mut transaction = conn.begin().await?;
         let used = queries::use_link(&mut transaction, &link.digest(), Purpose::Password, now).await?;

@@ -2,10 +2,12 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use secrecy::SecretString;
+use uuid::Uuid;
 
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::crypto::{ApplicationKey, sha256};
 use crate::kernel::database::Connection;
+use crate::kernel::password_hashing::Asker;
 use crate::kernel::rate_limit::{self, RateLimitStatus, Rule};
 use crate::kernel::request_id::RequestId;
 use crate::operators::known_browser::KnownBrowser;
@@ -34,6 +36,11 @@ pub struct Browser {
     pub session: Option<SessionToken>,
     /// The request, for the audit trail.
     pub request: Option<RequestId>,
+}
+
+/// Whose turn it is when a password of an operator is hashed: all operators together have one, as a store has.
+pub(super) fn asker(address: ClientAddress) -> Asker {
+    Asker { group: Uuid::nil(), network: address.network() }
 }
 
 /// A guess, counted before it is judged, so that many at once cannot pass together.

@@ -11,7 +11,7 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::OperatorSessionId;
 use crate::kernel::password_hashing::{Comparison, HashingBusy};
 use crate::kernel::rate_limit::RateLimitStatus;
-use crate::operators::guesses::{Browser, Guess};
+use crate::operators::guesses::{Browser, Guess, asker};
 use crate::operators::known_browser::KnownBrowser;
 use crate::operators::one_time_link::OneTimeLink;
 use crate::operators::operator::Operator;
@@ -75,7 +75,7 @@ impl From<CodeRefusal> for SignInRefusal {
 impl Operators {
     /// Signs the operator with this address and password in. It takes as long if there is none.
     pub async fn sign_in(&self, email: &str, password: SecretString, browser: &Browser) -> Result<Progress, SignInRefusal> {
-        let place = self.hashing.reserve()?;
+        let place = self.hashing.reserve(asker(browser.address))?;
         let (now, email) = (self.clock.now(), EmailAddress::parse(email).map(|email| email.key()).unwrap_or_default());
         let mut conn = self.pool.acquire().await?;
         let (operator, hash) = queries::find_credentials(&mut conn, &email).await?.unzip();

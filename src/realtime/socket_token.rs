@@ -106,18 +106,22 @@ impl Claims {
 }
 
 impl Holder {
-    /// Verifies a token: signed with the shared key, or with one that it replaces, for this issuer and audience, and not expired.
+    /// Verifies a token: signed with the shared key, or with one that it replaces, for this issuer and audience, valid already and not
+    /// expired.
     pub(super) fn of(token: &str, key: &SocketKey, settings: &Settings, now: DateTime<Utc>) -> Result<Self, TokenRefusal> {
         let mut validation = Validation::new(Algorithm::HS256);
         validation.set_issuer(&[&settings.issuer]);
         validation.set_audience(&[&settings.audience]);
         validation.set_required_spec_claims(&["iss", "aud", "sub", "exp"]);
-        // The library reads the system clock. `until` is compared with the service's own clock below.
+        // The library reads the system clock. `nbf` and `until` are compared with the service's own clock below.
         validation.validate_exp = false;
         let mut read = key.all().filter_map(|key| decode::<Claims>(token, &DecodingKey::from_secret(key), &validation).ok());
         let claims = read.next().ok_or(TokenRefusal::Invalid)?.claims;
         let until = DateTime::from_timestamp(claims.exp, 0).ok_or(TokenRefusal::Invalid)?;
         let sign_in = claims.sid.parse().map_err(|_| TokenRefusal::Invalid)?;
+        if now.timestamp() < claims.nbf {
+            return Err(TokenRefusal::Invalid);
+        }
         match now < until {
             true => Ok(Self { customer: claims.sub, company: claims.cid, sign_in, until }),
             false => Err(TokenRefusal::Expired),

@@ -19,6 +19,16 @@ crate::labels! {
 }
 
 crate::labels! {
+    /// Of a guess that was not judged.
+    pub struct RefusedGuessLabels {
+        /// `code`, `password` or `proof`.
+        pub kind: &'static str,
+        /// `exceeded`, `locked_out` or `in_flight`.
+        pub reason: &'static str,
+    }
+}
+
+crate::labels! {
     /// Of a text that somebody asked for.
     pub struct TextLabels {
         /// `allowed`, or the rule of the guard that refused it.
@@ -41,6 +51,7 @@ crate::labels! {
 pub struct Metrics {
     codes: Family<ChannelLabels, Counter>,
     guesses: Family<GuessLabels, Counter>,
+    refused_guesses: Family<RefusedGuessLabels, Counter>,
     texts: Family<TextLabels, Counter>,
     sign_ins: Family<SignInLabels, Counter>,
 }
@@ -49,6 +60,7 @@ impl Metrics {
     pub fn register(&self, registry: &mut Registry) {
         registry.register("portico_codes_issued", "Verification codes that were made, by the way in which they were sent", &self.codes);
         registry.register("portico_code_guesses", "Guesses at verification codes", &self.guesses);
+        registry.register("portico_guesses_refused", "Codes, passwords and proofs that were not judged", &self.refused_guesses);
         registry.register("portico_texts", "Texts that the SMS guard judged", &self.texts);
         registry.register("portico_sign_ins", "Attempts of customers to sign in", &self.sign_ins);
     }
@@ -59,6 +71,10 @@ impl Metrics {
 
     pub fn guessed(&self, verdict: &'static str) {
         self.guesses.get_or_create(&GuessLabels { verdict }).inc();
+    }
+
+    pub fn refused_guess(&self, kind: &'static str, reason: &'static str) {
+        self.refused_guesses.get_or_create(&RefusedGuessLabels { kind, reason }).inc();
     }
 
     pub fn judged_text(&self, verdict: &'static str) {

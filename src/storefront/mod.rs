@@ -19,12 +19,15 @@
 //! tokens                    tokens of customers: issued, looked up, revoked
 //! audit                     every attempt to sign in
 //! customers                 accounts, and which identities belong to them
-//! stores  passwords         stores with their keys and limits; rules for new passwords
+//! stores  passwords         stores with their keys and limits; rules for new passwords, and lock-outs by wrong ones
+//! guessing                  what a wrong guess costs the client that makes it
 //! purpose  metrics          what a code is for; what is counted of codes, texts and sign-ins
 //! ```
 //!
 //! * [`codes`] counts a guess in a committed statement before it is compared. Parallel guesses therefore never get more than five
 //!   comparisons out of one code.
+//! * [`guessing`] says how guesses are limited: by account, by client, and by both. Strangers do not lock out a customer on a device that the
+//!   customer has used before.
 //! * [`sending::sms_guard`] is the guard that every text passes. Its table `texts` serves both as the log and as the counters.
 //! * [`customers`]: an identity *belongs* to an account only once it is proven, by a code sent to it or by an identity provider. An
 //!   unproven identity is stored and shown, but it never receives its owner's code, never clears the count of wrong guesses, and is
@@ -49,6 +52,7 @@ mod caches;
 mod card;
 mod codes;
 mod customers;
+mod guessing;
 mod messages;
 mod metrics;
 mod passwords;
@@ -80,18 +84,21 @@ use accounts::{closure, contact_change, devices, password_reset, profile, regist
 use sending::sms_guard;
 
 impl Storefront {
-    /// Deletes expired data: windows of limits that have passed, codes and tallies of wrong codes older than a day, sessions that
-    /// ended more than 90 days ago, and sign-ins and texts older than 90 days. Counts what came in for the figures. Blanks the personal data of accounts that were
+    /// Deletes expired data: windows of limits that have passed, codes and tallies of wrong guesses older than a day (a month if they
+    /// locked somebody out), clients that nobody signed in from for 90 days, sessions that ended more than 90 days ago, and sign-ins and texts older than 90 days. Counts what came in for the figures. Blanks the personal data of accounts that were
     /// closed longer than `storefront.erase_after` ago. A periodic task calls it about once a minute.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         self.throttle.sweep();
         self.unknown_keys.sweep();
         let now = self.clock.now();
+        self.refusals.sweep(now);
         let mut conn = self.pool.acquire_patient().await?;
         rate_limit::sweep(&mut conn, now).await?;
         social::sweep_tokens(&mut conn, now).await?;
         // An expired code and a tally of wrong codes have no effect any more a day later.
         codes::sweep_codes(&mut conn, now - TimeDelta::days(1)).await?;
+        passwords::sweep_wrong_passwords(&mut conn, now).await?;
+        guessing::forget_old_clients(&mut conn, now).await?;
         if let Some(closed_before) = self.settings.erases_closed_before(now) {
             let mut tx = conn.begin().await?;
             audit::forget_leavers(&mut tx, closed_before).await?;

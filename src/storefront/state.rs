@@ -12,17 +12,20 @@ use crate::kernel::cache_metrics::CacheMetrics;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database::{Pool, separate_pool};
-use crate::kernel::ids::KeyId;
+use crate::kernel::ids::{KeyId, StoreId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::metrics::Registry;
-use crate::kernel::password_hashing::PasswordHashing;
+use crate::kernel::password_hashing::{Asker, HashingBusy, HashingPlace, PasswordHashing};
+use crate::kernel::rate_limit::line::Lines;
 use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter};
 use crate::kernel::settings;
 use crate::providers::card::Card;
 use crate::providers::identity::IdentityProviders;
 use crate::providers::mail::Mail;
 use crate::providers::sms::Sms;
+use crate::storefront::audit::Refusals;
 use crate::storefront::caches::Caches;
+use crate::storefront::guessing::{Client, Guess, Kind};
 use crate::storefront::messages::Messages;
 use crate::storefront::metrics::Metrics;
 
@@ -30,6 +33,11 @@ use crate::storefront::metrics::Metrics;
 const MIN_ERASE_AFTER: TimeDelta = TimeDelta::days(1);
 /// A thousand years: longer than any sensible setting, and within the range of Postgres.
 const LONGEST_LIFETIME: TimeDelta = TimeDelta::days(365_000);
+
+/// The guesses of one client network at one store that are judged at the same time, and that wait. Fewer than lock somebody out, so that right
+/// ones that arrive together never wait for each other's verdicts.
+const GUESSES_AT_ONCE: usize = 8;
+const GUESSES_WAITING: usize = 1_000;
 
 /// `[storefront]`
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -48,6 +56,8 @@ pub struct Settings {
     pub requests_per_minute: NonZeroU32,
     /// Mails that one store sends to one mailbox within 24 hours.
     pub daily_mails_per_mailbox: NonZeroU32,
+    /// Wrong codes and passwords of one client address, over all customers of a store, within fifteen minutes.
+    pub failures_per_address: NonZeroU32,
 }
 
 impl Settings {
@@ -86,6 +96,10 @@ pub struct Shared {
     pub(super) throttle: LocalRateLimiter<(KeyId, IpNet)>,
     /// Limits the requests per minute with unknown store keys, per client network.
     pub(super) unknown_keys: FailureLimiter<IpNet>,
+    /// The guesses that are judged at the same time, per store and client network.
+    pub(super) guesses: Lines<(StoreId, IpNet)>,
+    /// The refused sign-ins that are recorded.
+    pub(super) refusals: Refusals,
     pub(super) caches: Caches,
     pub(super) metrics: Metrics,
 }
@@ -147,9 +161,21 @@ impl Storefront {
             settings,
             throttle,
             unknown_keys,
+            guesses: Lines::new(GUESSES_AT_ONCE, GUESSES_WAITING),
+            refusals: Refusals::new(),
             caches: Caches::new(),
             metrics: Metrics::default(),
         }))
+    }
+
+    /// A guess that is made now.
+    pub(super) fn guess(&self, store: StoreId, client: Client, kind: Kind) -> Guess {
+        Guess { store, client, kind, failures_per_address: self.settings.failures_per_address, now: self.clock.now() }
+    }
+
+    /// Reserves a place for a password of a customer.
+    pub(super) fn reserve_hashing(&self, store: StoreId, client: &Client) -> Result<HashingPlace, HashingBusy> {
+        self.hashing.reserve(Asker { group: store.uuid(), network: client.network })
     }
 
     /// Registers what is counted here, and what is measured of the providers and the hashing threads.

@@ -178,6 +178,7 @@ async fn a_token_made_elsewhere_or_for_something_else_is_refused() {
         with("kind", json!("operator")),
         with("sub", json!("driver_01h455vb4pex5vsknk084sn02q")),
         with("exp", json!("never")),
+        with("nbf", json!(world.clock.now().timestamp() + 1)),
         without("iss"),
         without("aud"),
         without("exp"),

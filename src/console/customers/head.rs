@@ -28,6 +28,9 @@ pub(super) struct Customer {
     pub(super) banned_reason: Option<String>,
     pub(super) closed_at: Option<DateTime<Utc>>,
     pub(super) locked_out_until: Option<DateTime<Utc>>,
+    locked_out_by: Option<String>,
+    lockouts: Option<i32>,
+    locked_for_good: Option<bool>,
     pub(super) created_at: DateTime<Utc>,
 }
 
@@ -54,11 +57,31 @@ impl Customer {
             let reason = self.banned_reason.clone().unwrap_or_default();
             ("banned", ui.say("Banned {}: {}. Every sign-in is refused.", [ui.at(&at).text(), reason]))
         } else if let Some(until) = self.locked_out_until {
-            ("locked", ui.say("Locked out by wrong codes or passwords. It ends {}.", [ui.at(&until).text()]))
+            ("locked", self.lockout(ui, until))
         } else {
             ("active", ui.say("Customer since {}.", [self.created_at.format("%Y-%m-%d")]))
         };
         (Cell::word(ui, word), sentence)
+    }
+
+    /// What locks the customer out, until when, and how often it did since the last sign-in.
+    fn lockout(&self, ui: &Ui, until: DateTime<Utc>) -> String {
+        let times = self.lockouts.unwrap_or(1).to_string();
+        let by_passwords = self.locked_out_by.as_deref() == Some("passwords");
+        match (self.locked_for_good.unwrap_or_default(), by_passwords) {
+            (true, true) => {
+                ui.t("Locked out by a hundred wrong passwords. It ends with a code, or when somebody unlocks the account.").to_owned()
+            }
+            (true, false) => ui
+                .t("Locked out by a hundred wrong codes. It ends with a password or a provider, or when somebody unlocks the account.")
+                .to_owned(),
+            (false, true) => {
+                ui.say("Locked out by wrong passwords, for the {}. time since the last sign-in. It ends {}.", [times, ui.at(&until).text()])
+            }
+            (false, false) => {
+                ui.say("Locked out by wrong codes, for the {}. time since the last sign-in. It ends {}.", [times, ui.at(&until).text()])
+            }
+        }
     }
 
     pub(super) fn is_open(&self) -> bool {

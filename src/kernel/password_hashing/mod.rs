@@ -1,33 +1,42 @@
-//! Argon2id on dedicated threads: one hash per core at a time, reused memory, a bounded queue.
+//! Argon2id on dedicated threads: one hash per core at a time, reused memory, a bounded queue in which those who ask take turns ([`queue`]).
 //!
 //! Each thread keeps the 19 MiB that one hash needs, so a flood of sign-ins allocates no memory. A request first reserves a place: if
-//! the queue is full, it is rejected immediately ([`HashingBusy`]), before a guess is counted. The threads run with a low priority, so
-//! other requests do not wait for a hash. If the other requests use most of the processor time, the queue fills and sign-ins are
-//! rejected before other routes become slow.
+//! there is none, it is rejected immediately ([`HashingBusy`]), before a guess is counted. One network has a quarter of the places at most
+//! and one group three quarters, so who floods is rejected first. The threads run with a low priority, so other requests do not wait for
+//! a hash. If the other requests use most of the processor time, the queue fills and sign-ins are rejected before other routes become
+//! slow.
 
 mod os;
+mod queue;
 
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread;
 
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use uuid::Uuid;
 
 use crate::kernel::crypto::{SecretDigest, random_bytes};
 use crate::kernel::metrics::{Counter, Registry};
+use crate::kernel::password_hashing::queue::Queue;
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::tally::{Counted, Tally};
+
+pub use queue::Asker;
 
 /// m=19456 KiB, t=2, p=1. Decisions, section 3.
 const MEMORY_KIB: u32 = 19_456;
 const PASSES: u32 = 2;
 /// The maximum number of queued hashes. At about 14 ms each on two cores, the last one waits less than half a second.
 const QUEUE: usize = 64;
+/// The places of one network of clients, and of one group.
+const OF_ONE_NETWORK: usize = QUEUE / 4;
+const OF_ONE_GROUP: usize = QUEUE / 4 * 3;
 
-/// All threads are busy and the queue is full.
+/// All threads are busy and the queue is full, or those who ask have as many places as one may have.
 #[derive(Debug, thiserror::Error)]
 #[error("too many passwords are being hashed")]
 pub struct HashingBusy;
@@ -72,11 +81,23 @@ type Job = Box<dyn FnOnce(&mut Vec<Block>) + Send>;
 /// Hashes and compares passwords. Clones share the threads, which end when the last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct PasswordHashing {
-    jobs: Sender<Job>,
+    jobs: Arc<Jobs>,
     /// One for each thread and each place in the queue.
     places: Arc<Semaphore>,
+    of_networks: Tally<Asker>,
+    of_groups: Tally<Uuid>,
     threads: NonZeroU32,
     refused: Counter,
+}
+
+/// The end at which jobs are put in.
+#[derive(Debug)]
+struct Jobs(Arc<Queue<Job>>);
+
+impl Drop for Jobs {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }
 
 impl PasswordHashing {
@@ -87,17 +108,22 @@ impl PasswordHashing {
 
     /// Starts this many threads.
     pub fn with_threads(threads: NonZeroUsize) -> Self {
-        let (jobs, waiting) = channel::<Job>();
-        let waiting = Arc::new(Mutex::new(waiting));
+        let jobs = Arc::new(Queue::default());
         for number in 0..threads.get() {
-            let waiting = Arc::clone(&waiting);
+            let jobs = Arc::clone(&jobs);
             thread::Builder::new()
                 .name(format!("password-hashing-{number}"))
-                .spawn(move || work(&waiting))
+                .spawn(move || work(&jobs))
                 .expect("the system can start threads");
         }
-        let places = Arc::new(Semaphore::new(threads.get() + QUEUE));
-        Self { jobs, places, threads: threads.try_into().unwrap_or(NonZeroU32::MAX), refused: Counter::default() }
+        Self {
+            jobs: Arc::new(Jobs(jobs)),
+            places: Arc::new(Semaphore::new(threads.get() + QUEUE)),
+            of_networks: Tally::default(),
+            of_groups: Tally::default(),
+            threads: threads.try_into().unwrap_or(NonZeroU32::MAX),
+            refused: Counter::default(),
+        }
     }
 
     /// Registers what is measured of the queue.
@@ -116,20 +142,37 @@ impl PasswordHashing {
     }
 
     /// Reserves a place for one password, which is then hashed or compared without another rejection.
-    pub fn reserve(&self) -> Result<HashingPlace, HashingBusy> {
-        let permit = Arc::clone(&self.places).try_acquire_owned().map_err(|_| {
+    pub fn reserve(&self, asker: Asker) -> Result<HashingPlace, HashingBusy> {
+        self.take_place(asker).ok_or_else(|| {
             self.refused.inc();
             HashingBusy
-        })?;
-        Ok(HashingPlace { jobs: self.jobs.clone(), permit: Arc::new(permit) })
+        })
     }
+
+    fn take_place(&self, asker: Asker) -> Option<HashingPlace> {
+        let place = Place {
+            _of_network: self.of_networks.take(asker, OF_ONE_NETWORK)?,
+            _of_group: self.of_groups.take(asker.group, OF_ONE_GROUP)?,
+            _of_all: Arc::clone(&self.places).try_acquire_owned().ok()?,
+        };
+        Some(HashingPlace { jobs: Arc::clone(&self.jobs), asker, place: Arc::new(place) })
+    }
+}
+
+/// What a place is counted as.
+#[derive(Debug)]
+struct Place {
+    _of_network: Counted<Asker>,
+    _of_group: Counted<Uuid>,
+    _of_all: OwnedSemaphorePermit,
 }
 
 /// A place in the queue, free again when this is dropped and its last hash has ended.
 #[derive(Debug)]
 pub struct HashingPlace {
-    jobs: Sender<Job>,
-    permit: Arc<OwnedSemaphorePermit>,
+    jobs: Arc<Jobs>,
+    asker: Asker,
+    place: Arc<Place>,
 }
 
 impl HashingPlace {
@@ -159,28 +202,24 @@ impl HashingPlace {
 
     async fn run<T: Send + 'static>(&self, job: impl FnOnce(&mut Vec<Block>) -> T + Send + 'static) -> T {
         let (answer, result) = oneshot::channel();
-        let permit = Arc::clone(&self.permit);
+        let place = Arc::clone(&self.place);
         let job: Job = Box::new(move |memory| {
             // If the client has disconnected, nothing waits for the result and the work is skipped.
             if !answer.is_closed() {
                 let _ = answer.send(job(memory));
             }
-            drop(permit);
+            drop(place);
         });
-        self.jobs.send(job).expect("the threads run as long as there is a sender");
+        self.jobs.0.push(self.asker, job);
         result.await.expect("a hash does not panic")
     }
 }
 
-fn work(waiting: &Mutex<Receiver<Job>>) {
+fn work(jobs: &Queue<Job>) {
     let mut memory = os::allocate(MEMORY_KIB as usize);
     os::lower_priority();
-    loop {
-        let job = waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).recv();
-        match job {
-            Ok(job) => job(&mut memory),
-            Err(_) => return,
-        }
+    while let Some(job) = jobs.next() {
+        job(&mut memory);
     }
 }
 
@@ -222,12 +261,23 @@ mod tests {
 
     use futures::FutureExt;
     use futures::future::join_all;
+    use ipnet::IpNet;
 
     use super::*;
 
+    fn asker(number: u128) -> Asker {
+        let network = IpNet::new([9, 9, 9, number as u8].into(), 32).unwrap();
+        Asker { group: Uuid::from_u128(number), network }
+    }
+
+    /// Every place, each taken by somebody else.
+    fn all_places(hashing: &PasswordHashing) -> Vec<HashingPlace> {
+        (0..).map_while(|number| hashing.reserve(asker(number)).ok()).collect()
+    }
+
     #[tokio::test]
     async fn a_password_differs_from_another_and_from_none() {
-        let place = PasswordHashing::start().reserve().unwrap();
+        let place = PasswordHashing::start().reserve(asker(1)).unwrap();
         let hash = place.hash("correct horse".into()).await;
         assert!(hash.expose().starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
         assert_eq!(format!("{hash:?}"), "HashedPassword(…)");
@@ -241,7 +291,7 @@ mod tests {
         use argon2::password_hash::PasswordHasher;
         let older = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::new(8_192, 1, 1, None).unwrap());
         let hash = HashedPassword(older.hash_password(b"correct horse").unwrap().to_string());
-        let compared = PasswordHashing::start().reserve().unwrap().compare("correct horse".into(), Some(hash)).await;
+        let compared = PasswordHashing::start().reserve(asker(1)).unwrap().compare("correct horse".into(), Some(hash)).await;
         assert_eq!(compared, Comparison::RightButOutdated);
     }
 
@@ -255,7 +305,7 @@ mod tests {
             thread::spawn(move || while !hashed.load(Ordering::Relaxed) && Instant::now() < give_up {})
         });
         let others: Vec<_> = others.collect();
-        hashing.reserve().unwrap().hash("correct horse".into()).await;
+        hashing.reserve(asker(1)).unwrap().hash("correct horse".into()).await;
         let ended_beside_them = others.iter().all(|other| !other.is_finished());
         hashed.store(true, Ordering::Relaxed);
         others.into_iter().for_each(|other| other.join().unwrap());
@@ -265,18 +315,29 @@ mod tests {
     #[tokio::test]
     async fn a_flood_is_refused_at_once_beyond_the_queue() {
         let hashing = PasswordHashing::start();
-        let places: Vec<_> = iter::from_fn(|| hashing.reserve().ok()).collect();
+        let places = all_places(&hashing);
         assert_eq!(places.len(), thread::available_parallelism().map_or(1, usize::from) + QUEUE);
         join_all(places.iter().map(|place| place.compare("correct horse".into(), None))).await;
-        assert!(hashing.reserve().is_err(), "a place is kept for another comparison");
+        assert!(hashing.reserve(asker(1)).is_err(), "a place is kept for another comparison");
         drop(places);
-        hashing.reserve().expect("when it is over, there is room again");
+        hashing.reserve(asker(1)).expect("when it is over, there is room again");
+    }
+
+    #[tokio::test]
+    async fn one_network_and_one_group_leave_places_to_others() {
+        let hashing = PasswordHashing::start();
+        let of_one: Vec<_> = iter::from_fn(|| hashing.reserve(asker(1)).ok()).collect();
+        assert_eq!(of_one.len(), OF_ONE_NETWORK);
+        let same_group = |number| Asker { group: asker(1).group, ..asker(number) };
+        let of_group: Vec<_> = (2..).map_while(|number| hashing.reserve(same_group(number)).ok()).collect();
+        assert_eq!(of_one.len() + of_group.len(), OF_ONE_GROUP);
+        hashing.reserve(asker(2)).expect("another store has room");
     }
 
     #[tokio::test]
     async fn an_abandoned_hash_gives_its_place_back() {
         let hashing = PasswordHashing::start();
-        let places: Vec<_> = iter::from_fn(|| hashing.reserve().ok()).collect();
+        let places = all_places(&hashing);
         let all = u32::try_from(places.len()).unwrap();
         for place in places {
             assert_eq!(place.compare("correct horse".into(), None).now_or_never(), None);

@@ -58,6 +58,7 @@ problem_codes! {
     IdentityLockedOut, 429, "identity_locked_out", "Identity locked out", "Too many wrong codes. Please wait before trying again.";
     // customers
     CredentialsInvalid, 401, "credentials_invalid", "Credentials invalid", "The identity or the password is wrong.";
+    GuessesExceeded, 429, "guesses_exceeded", "Too many wrong guesses", "Too many wrong codes or passwords came from here. Please wait before trying again.";
     PasswordAttemptsExceeded, 429, "password_attempts_exceeded", "Too many wrong passwords", "Too many wrong passwords. Please wait before trying again.";
     AccountExists, 422, "account_exists", "Account exists", "An account already exists for this identity.";
     PhoneTaken, 422, "phone_taken", "Phone taken", "This number already belongs to another account.";

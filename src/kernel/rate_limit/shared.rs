@@ -5,38 +5,25 @@ use chrono::{DateTime, Utc};
 use crate::kernel::database::Connection;
 use crate::kernel::rate_limit::{RateLimitStatus, Rule};
 
-/// Counts one hit on a bucket if the rule allows it, in a single statement, so that concurrent hits cannot pass together. `$select`
-/// is appended to the statement. It reads what [`RateLimitStatus::of`] takes from `counted`, which is one row; its own parameters start at
-/// `$5`.
-macro_rules! count_hit {
-    ($select:literal, $bucket:expr, $rule:expr, $now:expr $(, $more:expr)*) => {
-        sqlx::query!(
-            r#"with counted as (
-             insert into rate_limits as kept (bucket, hits, expires_at)
-             values ($1, array[$2::timestamptz], $2::timestamptz + $4::interval)
-             on conflict on constraint rate_limits_pkey do update set
-               hits = (select coalesce(array_agg(hit order by hit), '{}') from unnest(kept.hits) as hit where hit > $2 - $4::interval)
-                      || case when (select count(*) from unnest(kept.hits) as hit where hit > $2 - $4::interval) < $3
-                              then array[$2::timestamptz] else '{}' end,
-               expires_at = $2::timestamptz + $4::interval,
-               refused = (select count(*) from unnest(kept.hits) as hit where hit > $2 - $4::interval) >= $3
-             returning cardinality(hits) as hits, hits[1] as oldest, refused
-         )
-         "# + $select,
-            $bucket,
-            $now,
-            i64::from($rule.limit),
-            sqlx::postgres::types::PgInterval::try_from($rule.window).expect("windows are whole microseconds"),
-            $($more,)*
-        )
-    };
-}
-pub(crate) use count_hit;
-
-/// Counts one hit on `bucket` if the rule allows it.
+/// Counts one hit on `bucket` if the rule allows it, in a single statement, so that concurrent hits cannot pass together.
 pub async fn hit(conn: &mut Connection, bucket: &str, rule: Rule, now: DateTime<Utc>) -> Result<RateLimitStatus, sqlx::Error> {
-    let counted = count_hit!(r#"select hits as "hits!", oldest as "oldest!", refused as "refused!" from counted"#, bucket, rule, now);
-    let counted = counted.fetch_one(conn).await?;
+    let counted = sqlx::query!(
+        r#"insert into rate_limits as kept (bucket, hits, expires_at)
+         values ($1, array[$2::timestamptz], $2::timestamptz + $4::interval)
+         on conflict on constraint rate_limits_pkey do update set
+           hits = (select coalesce(array_agg(hit order by hit), '{}') from unnest(kept.hits) as hit where hit > $2 - $4::interval)
+                  || case when (select count(*) from unnest(kept.hits) as hit where hit > $2 - $4::interval) < $3
+                          then array[$2::timestamptz] else '{}' end,
+           expires_at = $2::timestamptz + $4::interval,
+           refused = (select count(*) from unnest(kept.hits) as hit where hit > $2 - $4::interval) >= $3
+         returning cardinality(hits) as "hits!", hits[1] as "oldest!", refused"#,
+        bucket,
+        now,
+        i64::from(rule.limit),
+        sqlx::postgres::types::PgInterval::try_from(rule.window).expect("windows are whole microseconds"),
+    )
+    .fetch_one(conn)
+    .await?;
     Ok(RateLimitStatus::of(rule, counted.hits, counted.oldest, counted.refused, now))
 }
 
@@ -54,30 +41,40 @@ pub async fn refund(conn: &mut Connection, bucket: &str, at: DateTime<Utc>) -> R
     Ok(())
 }
 
-/// Until when the first of these buckets that is used up refuses hits; `None` if all of them take another one.
-pub async fn refused_until(
-    conn: &mut Connection,
-    buckets: &[String],
-    rule: Rule,
-    now: DateTime<Utc>,
-) -> Result<Option<DateTime<Utc>>, sqlx::Error> {
-    let window = sqlx::postgres::types::PgInterval::try_from(rule.window).expect("windows are whole microseconds");
-    sqlx::query_scalar!(
-        "select max(recent.oldest + $3) from rate_limits,
-             lateral (select count(*) as hits, min(hit) as oldest from unnest(rate_limits.hits) as hit where hit > $4::timestamptz - $3::interval) as recent
-         where bucket = any($1) and recent.hits >= $2",
-        buckets,
-        i64::from(rule.limit),
-        window,
-        now,
+/// Removes from `bucket` the hits that were made on the buckets `with` too, and forgets those.
+pub async fn take_back(conn: &mut Connection, bucket: &str, with: &[String]) -> Result<(), sqlx::Error> {
+    // Of several hits made at the same instant, as many as were made with the others.
+    sqlx::query!(
+        "with forgotten as (
+             delete from rate_limits where bucket = any($2) returning hits
+         ), gone as (
+             select hit, count(*) as times from forgotten, unnest(hits) as hit group by hit
+         )
+         update rate_limits set hits = (
+             select coalesce(array_agg(counted.hit order by counted.hit), '{}')
+             from (select hit, row_number() over (partition by hit) as number from unnest(rate_limits.hits) as hit) as counted
+                  left join gone on gone.hit = counted.hit
+             where counted.number > coalesce(gone.times, 0)
+         )
+         where bucket = $1 and exists (select from gone)",
+        bucket,
+        with,
     )
-    .fetch_one(conn)
-    .await
+    .execute(conn)
+    .await?;
+    Ok(())
 }
 
-/// Forgets all hits on these buckets.
-pub async fn clear(conn: &mut Connection, buckets: &[String]) -> Result<(), sqlx::Error> {
-    sqlx::query!("delete from rate_limits where bucket = any($1)", buckets).execute(conn).await?;
+/// Forgets all hits on the buckets that begin with `prefix` and end with one of `suffixes`. It reads every bucket, so only people ask for it.
+pub async fn clear(conn: &mut Connection, prefix: &str, suffixes: &[String]) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "delete from rate_limits where starts_with(bucket, $1)
+             and exists (select from unnest($2::text[]) as suffix where right(bucket, length(suffix)) = suffix)",
+        prefix,
+        suffixes,
+    )
+    .execute(conn)
+    .await?;
     Ok(())
 }
 

@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use crate::contact::Identity;
 use crate::events::Origin;
 use crate::events::names::CUSTOMER_CLOSED;
-use crate::kernel::client_address::ClientAddress;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonBody;
@@ -19,16 +18,16 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
 use crate::storefront::accounts::code_body::CodeBody;
 use crate::storefront::accounts::{devices, social};
-use crate::storefront::codes::{self, IssueRequest, SubmittedCode, Target};
-use crate::storefront::customers;
+use crate::storefront::audit::ClientInfo;
+use crate::storefront::codes::{self, Asker, IssueRequest, Issued, Submission, Target};
 use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Routes, describe};
-use crate::storefront::sending::Channel;
 use crate::storefront::sending::send_limit;
 use crate::storefront::sending::sms_guard::Recipient;
 use crate::storefront::state::Storefront;
 use crate::storefront::tokens::revoke_all_tokens;
+use crate::storefront::{customers, guessing};
 
 pub fn routes() -> Routes<Storefront> {
     let asking = describe("Send a verification code to close the account with.", routes::sent());
@@ -42,19 +41,26 @@ pub fn routes() -> Routes<Storefront> {
 async fn request(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
-    client: ClientAddress,
+    client: ClientInfo,
     languages: AcceptedLanguages,
 ) -> Response {
-    let flow = send_code(&storefront, &caller, &languages);
-    send_limit::limited(&storefront, &caller.store, client, flow.boxed()).await
+    let asker = Asker::new(&client.client(), caller.store.key_id);
+    let flow = send_code(&storefront, &caller, asker, &languages);
+    send_limit::limited(&storefront, &caller.store, client.address, flow.boxed()).await
 }
 
-async fn send_code(storefront: &Storefront, caller: &SignedInCustomer, languages: &AcceptedLanguages) -> Result<Channel, Problem> {
+async fn send_code(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    asker: Asker,
+    languages: &AcceptedLanguages,
+) -> Result<Issued, Problem> {
     let (phone, email) = (caller.customer.proven_phone(), caller.customer.proven_email());
     let identity = phone.clone().map(Identity::Phone).or_else(|| email.clone().map(Identity::Email)).ok_or(ProblemCode::ContactMissing)?;
     let issue_request = IssueRequest {
         store: &caller.store,
         purpose: Purpose::CloseAccount,
+        asker,
         languages,
         identity: &identity,
         requested_by: Some(caller.customer.id),
@@ -69,15 +75,16 @@ async fn send_code(storefront: &Storefront, caller: &SignedInCustomer, languages
 async fn confirm(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
+    client: ClientInfo,
     JsonBody(request): JsonBody<CodeBody>,
 ) -> Result<Json<Value>, Problem> {
-    close(&storefront, &caller, &request.code).await?;
+    close(&storefront, &caller, Submission::of(&request.code, &client.client(), caller.store.key_id, None)).await?;
     Ok(Json(json!({ "status": "ok" })))
 }
 
-async fn close(storefront: &Storefront, caller: &SignedInCustomer, code: &SubmittedCode) -> Result<(), Problem> {
+async fn close(storefront: &Storefront, caller: &SignedInCustomer, submission: Submission<'_>) -> Result<(), Problem> {
     let id = caller.customer.id;
-    let verified_code = codes::check(storefront, caller.store.id, Purpose::CloseAccount, Target::RequestedBy(id), code).await?;
+    let verified_code = codes::check(storefront, caller.store.id, Purpose::CloseAccount, Target::RequestedBy(id), submission).await?;
 
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
@@ -99,6 +106,7 @@ pub async fn close_account(conn: &mut Connection, origin: Origin, id: CustomerId
     devices::forget_devices(conn, id).await?;
     social::forget_links(conn, id).await?;
     codes::forget_codes(conn, id).await?;
+    guessing::forget_clients(conn, id).await?;
     customers::publish(conn, origin, CUSTOMER_CLOSED, &customer, now).await?;
     Ok(true)
 }

@@ -9,18 +9,18 @@ use serde_json::{Value, json};
 
 use crate::contact::{EmailAddress, Identity};
 use crate::events::names::CUSTOMER_UPDATED;
-use crate::kernel::client_address::ClientAddress;
 use crate::kernel::database::violated_constraint;
 use crate::kernel::json::JsonBody;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
 use crate::storefront::accounts::code_body::CodeBody;
-use crate::storefront::codes::{self, IssueRequest, SubmittedCode, Target};
+use crate::storefront::audit::ClientInfo;
+use crate::storefront::codes::{self, Asker, IssueRequest, Issued, Submission, Target};
 use crate::storefront::customers;
 use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Routes, body, describe};
-use crate::storefront::sending::{Channel, change_notice, send_limit, sms_guard};
+use crate::storefront::sending::{change_notice, send_limit, sms_guard};
 use crate::storefront::state::Storefront;
 
 pub fn routes() -> Routes<Storefront> {
@@ -50,15 +50,15 @@ body! {
 async fn request_phone(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
-    client: ClientAddress,
+    client: ClientInfo,
     languages: AcceptedLanguages,
     body: Result<JsonBody<PhoneRequest>, Problem>,
 ) -> Response {
     let flow = async {
         let number = sms_guard::read_number(&storefront, caller.store.id, &body?.0.phone).await?;
-        send_code(&storefront, &caller, &languages, Identity::Phone(number)).await
+        send_code(&storefront, (&caller, &client), &languages, Identity::Phone(number)).await
     };
-    send_limit::limited(&storefront, &caller.store, client, flow.boxed()).await
+    send_limit::limited(&storefront, &caller.store, client.address, flow.boxed()).await
 }
 
 body! {
@@ -74,12 +74,12 @@ body! {
 async fn request_email(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
-    client: ClientAddress,
+    client: ClientInfo,
     languages: AcceptedLanguages,
     body: Result<JsonBody<EmailRequest>, Problem>,
 ) -> Response {
-    let flow = async { send_code(&storefront, &caller, &languages, Identity::Email(read_address(&body?.0.email)?)).await };
-    send_limit::limited(&storefront, &caller.store, client, flow.boxed()).await
+    let flow = async { send_code(&storefront, (&caller, &client), &languages, Identity::Email(read_address(&body?.0.email)?)).await };
+    send_limit::limited(&storefront, &caller.store, client.address, flow.boxed()).await
 }
 
 /// Reads the address in lower case: the spelling that the code is stored under. The mail goes to that spelling too, so the
@@ -90,10 +90,10 @@ fn read_address(text: &str) -> Result<EmailAddress, Problem> {
 
 async fn send_code(
     storefront: &Storefront,
-    caller: &SignedInCustomer,
+    (caller, client): (&SignedInCustomer, &ClientInfo),
     languages: &AcceptedLanguages,
     identity: Identity,
-) -> Result<Channel, Problem> {
+) -> Result<Issued, Problem> {
     let (purpose, taken) = match &identity {
         Identity::Phone(_) => (Purpose::VerifyPhone, ProblemCode::PhoneTaken),
         Identity::Email(_) => (Purpose::VerifyEmail, ProblemCode::EmailTaken),
@@ -106,6 +106,7 @@ async fn send_code(
     let issue_request = IssueRequest {
         store: &caller.store,
         purpose,
+        asker: Asker::new(&client.client(), caller.store.key_id),
         languages,
         identity: &identity,
         requested_by: Some(caller.customer.id),
@@ -120,20 +121,24 @@ async fn send_code(
 async fn confirm_phone(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
+    client: ClientInfo,
     languages: AcceptedLanguages,
     JsonBody(request): JsonBody<CodeBody>,
 ) -> Result<Json<Value>, Problem> {
-    save(&storefront, &caller, &languages, Purpose::VerifyPhone, &request.code).await
+    let submission = Submission::of(&request.code, &client.client(), caller.store.key_id, None);
+    save(&storefront, &caller, &languages, Purpose::VerifyPhone, submission).await
 }
 
 /// `POST customers/verify-email`
 async fn confirm_email(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
+    client: ClientInfo,
     languages: AcceptedLanguages,
     JsonBody(request): JsonBody<CodeBody>,
 ) -> Result<Json<Value>, Problem> {
-    save(&storefront, &caller, &languages, Purpose::VerifyEmail, &request.code).await
+    let submission = Submission::of(&request.code, &client.client(), caller.store.key_id, None);
+    save(&storefront, &caller, &languages, Purpose::VerifyEmail, submission).await
 }
 
 /// Saves the phone number or email address that the code was sent to, and responds with the customer.
@@ -142,9 +147,9 @@ async fn save(
     caller: &SignedInCustomer,
     languages: &AcceptedLanguages,
     purpose: Purpose,
-    code: &SubmittedCode,
+    submission: Submission<'_>,
 ) -> Result<Json<Value>, Problem> {
-    let verified_code = codes::check(storefront, caller.store.id, purpose, Target::RequestedBy(caller.customer.id), code).await?;
+    let verified_code = codes::check(storefront, caller.store.id, purpose, Target::RequestedBy(caller.customer.id), submission).await?;
     let identity = Identity::parse(verified_code.identity()).map_err(|_| ProblemCode::Internal)?;
 
     let now = storefront.clock.now();

@@ -5,6 +5,7 @@ mod code_body;
 pub mod contact_change;
 pub mod devices;
 pub mod export;
+mod in_flight;
 pub mod password_reset;
 pub mod profile;
 pub mod registration;

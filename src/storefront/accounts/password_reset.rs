@@ -20,12 +20,12 @@ use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::signed_in::{SignedIn, audited};
 use crate::storefront::accounts::social;
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
-use crate::storefront::codes::{self, SubmittedCode, Target};
+use crate::storefront::codes::{self, Submission, SubmittedCode, Target};
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Body, Routes, body, describe};
 use crate::storefront::state::Storefront;
 use crate::storefront::tokens::revoke_all_tokens;
-use crate::storefront::{customers, passwords};
+use crate::storefront::{customers, guessing, passwords};
 
 pub fn routes() -> Routes<Storefront> {
     let doc = describe(
@@ -46,6 +46,8 @@ body! {
         /// The verification code: six digits.
         #[serde(default)]
         code: SubmittedCode,
+        /// What the answer to the request for the code had as `request`.
+        request: Option<SecretString>,
         /// The new password: 8 to 256 characters, not one of the most common passwords.
         password: SecretString,
     }
@@ -70,8 +72,10 @@ async fn set_password(storefront: &Storefront, attempt: &SignInAttempt<'_>, requ
     let identity = attempt.identity.as_ref().ok_or(ProblemCode::CodeInvalid)?;
     let target = Target::Identities(vec![identity.key()]);
     // Before the code is checked: a full queue must not cost a guess.
-    let place = storefront.hashing.reserve()?;
-    let verified_code = codes::check(storefront, attempt.store.id, Purpose::SignIn, target, &request.code).await?;
+    let client = attempt.client.client();
+    let place = storefront.reserve_hashing(attempt.store.id, &client)?;
+    let submission = Submission::of(&request.code, &client, attempt.store.key_id, request.request.as_ref());
+    let verified_code = codes::check(storefront, attempt.store.id, Purpose::SignIn, target, submission).await?;
     let hash = place.hash(password).await;
 
     let now = storefront.clock.now();
@@ -81,6 +85,8 @@ async fn set_password(storefront: &Storefront, attempt: &SignInAttempt<'_>, requ
     customers::reset_password(&mut tx, id, &hash).await?;
     revoke_all_tokens(&mut tx, id, now).await?;
     social::forget_links(&mut tx, id).await?;
+    // Somebody else may have been in the account, on a device that would be known from then on.
+    guessing::forget_clients(&mut tx, id).await?;
     let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     tx.commit().await?;
     storefront.caches.invalidate_customer(id);
@@ -93,5 +99,6 @@ pub async fn withdraw_password(conn: &mut Connection, id: CustomerId, now: DateT
     customers::remove_password(conn, id).await?;
     revoke_all_tokens(conn, id, now).await?;
     social::forget_links(conn, id).await?;
+    guessing::forget_clients(conn, id).await?;
     codes::forget_open_codes(conn, id).await
 }

@@ -10,7 +10,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::contact::{EmailAddress, Identity, PhoneNumber};
-use crate::kernel::client_address::ClientAddress;
 use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonBody;
@@ -18,13 +17,13 @@ use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::signed_in::{SignedIn, audited};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
-use crate::storefront::codes::{self, IssueRequest, SubmittedCode, Target};
+use crate::storefront::codes::{self, Asker, IssueRequest, Issued, Submission, SubmittedCode, Target};
 use crate::storefront::customers::{self, NewCustomer};
 use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::passwords;
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Body, Routes, Sent, body, describe, describe_with};
-use crate::storefront::sending::{Channel, send_limit, sms_guard};
+use crate::storefront::sending::{send_limit, sms_guard};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 
@@ -73,20 +72,22 @@ impl Sent for Mode {
 async fn request_creation_code(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
-    client: ClientAddress,
+    client: ClientInfo,
     languages: AcceptedLanguages,
     body: Result<JsonBody<CreationCodeRequest>, Problem>,
 ) -> Response {
-    let flow = async { send_creation_code(&storefront, &store, &languages, body?.0).await };
-    send_limit::limited(&storefront, &store, client, flow.boxed()).await
+    let asker = Asker::new(&client.client(), store.key_id);
+    let flow = async { send_creation_code(&storefront, &store, asker, &languages, body?.0).await };
+    send_limit::limited(&storefront, &store, client.address, flow.boxed()).await
 }
 
 async fn send_creation_code(
     storefront: &Storefront,
     store: &Store,
+    asker: Asker,
     languages: &AcceptedLanguages,
     request: CreationCodeRequest,
-) -> Result<Channel, Problem> {
+) -> Result<Issued, Problem> {
     let identity = match request.mode {
         Mode::Sms => Identity::Phone(sms_guard::read_number(storefront, store.id, &request.identity).await?),
         Mode::Email => {
@@ -101,6 +102,7 @@ async fn send_creation_code(
     let issue_request = IssueRequest {
         store,
         purpose: Purpose::CreateAccount,
+        asker,
         languages,
         identity: &identity,
         requested_by: None,
@@ -129,6 +131,8 @@ body! {
         /// The verification code: six digits.
         #[serde(default)]
         code: SubmittedCode,
+        /// What the answer to the request for the code had as `request`.
+        request: Option<SecretString>,
     }
 }
 
@@ -198,9 +202,11 @@ async fn create_account(storefront: &Storefront, attempt: &SignInAttempt<'_>, re
     let registration = request.parse()?;
     let store = attempt.store;
     // Before the code is checked: a full queue must not cost a guess.
-    let place = registration.password.as_ref().map(|_| storefront.hashing.reserve()).transpose()?;
+    let client = attempt.client.client();
+    let place = registration.password.as_ref().map(|_| storefront.reserve_hashing(store.id, &client)).transpose()?;
     let target = Target::Identities(registration.candidates);
-    let verified_code = codes::check(storefront, store.id, Purpose::CreateAccount, target, &request.code).await?;
+    let submission = Submission::of(&request.code, &client, store.key_id, request.request.as_ref());
+    let verified_code = codes::check(storefront, store.id, Purpose::CreateAccount, target, submission).await?;
     let password_hash = match place.zip(registration.password) {
         Some((place, password)) => Some(place.hash(password).await),
         None => None,

@@ -8,21 +8,22 @@ use secrecy::SecretString;
 use serde_json::Value;
 
 use crate::contact::{EmailAddress, Identity};
-use crate::kernel::client_address::ClientAddress;
 use crate::kernel::json::JsonBody;
-use crate::kernel::password_hashing::{Comparison, HashingPlace};
+use crate::kernel::password_hashing::{Comparison, HashingBusy, HashingPlace};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
+use crate::storefront::accounts::in_flight::InFlight;
 use crate::storefront::accounts::signed_in::{SignedIn, audited};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
-use crate::storefront::codes::{self, IssueRequest, SubmittedCode, Target};
+use crate::storefront::codes::{self, Asker, IssueRequest, Issued, Submission, SubmittedCode, Target};
 use crate::storefront::customers::{self, Customer};
+use crate::storefront::guessing::Kind;
 use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::passwords;
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Body, Routes, body, describe};
+use crate::storefront::sending::send_limit;
 use crate::storefront::sending::sms_guard::{self, Recipient};
-use crate::storefront::sending::{Channel, send_limit};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 
@@ -38,8 +39,13 @@ pub fn routes() -> Routes<Storefront> {
         .needing_one_of(&["phone", "identity"]);
     let by_code = describe("Sign in with a verification code.", routes::login()).refusing(codes::CODE_REFUSALS);
     let by_code = by_code.refusing(&[ProblemCode::AccountBanned]);
-    let wrong_password =
-        [ProblemCode::CredentialsInvalid, ProblemCode::PasswordAttemptsExceeded, ProblemCode::AccountBanned, ProblemCode::Overloaded];
+    let wrong_password = [
+        ProblemCode::CredentialsInvalid,
+        ProblemCode::PasswordAttemptsExceeded,
+        ProblemCode::GuessesExceeded,
+        ProblemCode::AccountBanned,
+        ProblemCode::Overloaded,
+    ];
     let by_password = describe("Sign in with identity and password.", routes::login()).refusing(&wrong_password);
     Routes::none().post("/customers/login-with-sms", asking, login_with_sms).post("/customers/verify-code", by_code, verify_code).post(
         "/customers/login",
@@ -65,70 +71,65 @@ body! {
 async fn login_with_sms(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
-    client: ClientAddress,
+    client: ClientInfo,
     languages: AcceptedLanguages,
     body: Result<JsonBody<SmsLoginRequest>, Problem>,
 ) -> Response {
-    let flow = async { send_sign_in_code(&storefront, &store, &languages, &body?.0).await };
-    send_limit::limited(&storefront, &store, client, flow.boxed()).await
+    let asking =
+        Asking { storefront: &storefront, store: &store, asker: Asker::new(&client.client(), store.key_id), languages: &languages };
+    let flow = async { send_sign_in_code(&asking, &body?.0).await };
+    send_limit::limited(&storefront, &store, client.address, flow.boxed()).await
 }
 
-async fn send_sign_in_code(
-    storefront: &Storefront,
-    store: &Store,
-    languages: &AcceptedLanguages,
-    request: &SmsLoginRequest,
-) -> Result<Channel, Problem> {
+/// A request for a sign-in code.
+struct Asking<'a> {
+    storefront: &'a Storefront,
+    store: &'a Store,
+    asker: Asker,
+    languages: &'a AcceptedLanguages,
+}
+
+async fn send_sign_in_code(asking: &Asking<'_>, request: &SmsLoginRequest) -> Result<Issued, Problem> {
     match (&request.phone, &request.identity) {
-        (None, Some(address)) if address.contains('@') => mail_sign_in_code(storefront, store, languages, address).await,
-        (Some(phone), _) | (None, Some(phone)) => text_sign_in_code(storefront, store, languages, phone).await,
+        (None, Some(address)) if address.contains('@') => mail_sign_in_code(asking, address).await,
+        (Some(phone), _) | (None, Some(phone)) => text_sign_in_code(asking, phone).await,
         (None, None) => Err(FieldErrors::one("phone", "phone is required.")),
     }
 }
 
 /// Sends a code only to a proven address. An account may list an address that belongs to another person, and the owner of that
 /// address must not get into the account.
-async fn mail_sign_in_code(
-    storefront: &Storefront,
-    store: &Store,
-    languages: &AcceptedLanguages,
-    address: &str,
-) -> Result<Channel, Problem> {
+async fn mail_sign_in_code(asking: &Asking<'_>, address: &str) -> Result<Issued, Problem> {
     let address = EmailAddress::parse(address).map_err(|error| FieldErrors::one("identity", error.to_string()))?;
     let identity = Identity::Email(address);
-    let customer = customers::find_proven(&mut storefront.pool.acquire().await?, store.id, &identity).await?;
+    let customer = customers::find_proven(&mut asking.storefront.pool.acquire().await?, asking.store.id, &identity).await?;
     let customer = customer.ok_or(ProblemCode::CustomerNotFound)?;
-    issue(storefront, store, languages, (&identity, &customer), None).await
+    issue(asking, (&identity, &customer), None).await
 }
 
-async fn text_sign_in_code(storefront: &Storefront, store: &Store, languages: &AcceptedLanguages, phone: &str) -> Result<Channel, Problem> {
-    let number = sms_guard::read_number(storefront, store.id, phone).await?;
+async fn text_sign_in_code(asking: &Asking<'_>, phone: &str) -> Result<Issued, Problem> {
+    let number = sms_guard::read_number(asking.storefront, asking.store.id, phone).await?;
     let identity = Identity::Phone(number.clone());
-    let customer = customers::find_by_identity(&mut storefront.pool.acquire().await?, store.id, &identity).await?;
+    let customer = customers::find_by_identity(&mut asking.storefront.pool.acquire().await?, asking.store.id, &identity).await?;
     let customer = customer.ok_or(ProblemCode::CustomerNotFound)?;
     let text = Recipient { number, is_unproven: customer.proven_phone().is_none() };
-    issue(storefront, store, languages, (&identity, &customer), Some(text)).await
+    issue(asking, (&identity, &customer), Some(text)).await
 }
 
 /// Sends a sign-in code to `text` if it is given and the guard allows it, otherwise to the customer's proven address.
-async fn issue(
-    storefront: &Storefront,
-    store: &Store,
-    languages: &AcceptedLanguages,
-    (identity, customer): (&Identity, &Customer),
-    text: Option<Recipient>,
-) -> Result<Channel, Problem> {
+async fn issue(asking: &Asking<'_>, (identity, customer): (&Identity, &Customer), text: Option<Recipient>) -> Result<Issued, Problem> {
     let issue_request = IssueRequest {
-        store,
+        store: asking.store,
         purpose: Purpose::SignIn,
-        languages,
+        asker: asking.asker,
+        languages: asking.languages,
         identity,
         requested_by: None,
         customer: Some(customer.id),
         text,
         mail: customer.proven_email(),
     };
-    Ok(codes::issue(storefront, issue_request).await?)
+    Ok(codes::issue(asking.storefront, issue_request).await?)
 }
 
 body! {
@@ -140,6 +141,8 @@ body! {
         /// The verification code: six digits.
         #[serde(default)]
         code: SubmittedCode,
+        /// What the answer to the request for the code had as `request`.
+        request: Option<SecretString>,
     }
 }
 
@@ -151,13 +154,15 @@ async fn verify_code(
     JsonBody(request): JsonBody<CodeLoginRequest>,
 ) -> Result<Json<Value>, Problem> {
     let attempt = SignInAttempt::new(&store, Method::Code, Some(&request.identity), client);
-    let signed_in = audited(&storefront, &attempt, sign_in_by_code(&storefront, &attempt, &request.code).boxed()).await?;
+    let signed_in = audited(&storefront, &attempt, sign_in_by_code(&storefront, &attempt, &request).boxed()).await?;
     Ok(Json(signed_in.answer(&storefront.settings)))
 }
 
-async fn sign_in_by_code(storefront: &Storefront, attempt: &SignInAttempt<'_>, code: &SubmittedCode) -> Result<SignedIn, Problem> {
+async fn sign_in_by_code(storefront: &Storefront, attempt: &SignInAttempt<'_>, request: &CodeLoginRequest) -> Result<SignedIn, Problem> {
     let (store, identity) = (attempt.store.id, attempt.identity.as_ref().ok_or(ProblemCode::CodeInvalid)?);
-    let verified_code = codes::check(storefront, store, Purpose::SignIn, Target::Identities(vec![identity.key()]), code).await?;
+    let target = Target::Identities(vec![identity.key()]);
+    let submission = Submission::of(&request.code, &attempt.client.client(), attempt.store.key_id, request.request.as_ref());
+    let verified_code = codes::check(storefront, store, Purpose::SignIn, target, submission).await?;
 
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
@@ -196,35 +201,43 @@ async fn sign_in_by_password(
     request: &PasswordLoginRequest,
 ) -> Result<SignedIn, Problem> {
     let (store, identity) = (attempt.store.id, attempt.identity.as_ref());
-    // Text that is no valid identity costs the same work and is limited too, under the text itself.
-    let bucket = passwords::bucket(store, &identity.map_or_else(|| request.identity.clone(), Identity::key));
+    let client = attempt.client.client();
+    let _turn = storefront.guesses.turn((store, client.network)).await.map_err(|_| HashingBusy)?;
     // Before the guess is counted: a full queue must not cost one.
-    let place = storefront.hashing.reserve()?;
-    let now = storefront.clock.now();
+    let place = storefront.reserve_hashing(store, &client)?;
+    // Text that is no valid identity costs the same work and is limited too, under the text itself.
+    let otherwise = passwords::subject_of(&identity.map_or_else(|| request.identity.clone(), Identity::key));
+    let guess = storefront.guess(store, client, Kind::Password);
     // The guess is counted before it is compared, so parallel guesses cannot get past the limit. A right password clears the count.
-    let limit = (bucket.as_str(), passwords::WRONG_PASSWORDS);
-    let (status, mut customer) =
-        customers::count_password_guess(&mut storefront.password_pool.acquire().await?, store, limit, identity, now).await?;
-    if !status.allowed {
-        return Err(Problem::new(ProblemCode::PasswordAttemptsExceeded).retry_after(status.retry_after()));
-    }
+    let counted = {
+        let mut conn = storefront.password_pool.acquire().await?;
+        customers::count_password_guess(&mut conn, &guess, identity, &otherwise).await?
+    };
+    let (counted, mut customer) = counted.inspect_err(|refusal| storefront.metrics.refused_guess("password", refusal.as_str()))?;
+    let in_flight = InFlight::new(storefront, guess, counted);
     for _ in 0..MAX_COMPARISONS {
         let stored = customer.as_ref().and_then(|customer| customer.password_hash.clone());
         let compared = place.compare(request.password.clone(), stored).await;
         let mut right = match (customer, compared) {
             (Some(customer), Comparison::Right | Comparison::RightButOutdated) => customer,
-            _ => return Err(ProblemCode::CredentialsInvalid.into()),
+            _ => break,
         };
         if compared == Comparison::RightButOutdated {
             hash_anew(storefront, &place, &request.password, &mut right).await?;
         }
-        let id = right.id;
+        let (id, is_banned) = (right.id, right.banned_at.is_some());
         let mut conn = storefront.password_pool.acquire().await?;
-        if let Some(signed_in) = storefront.sign_in_unless_password_replaced(&mut conn, attempt, right, now).await? {
+        if is_banned {
+            in_flight.right_in_vain(&mut conn).await?;
+            return Err(ProblemCode::AccountBanned.into());
+        }
+        if let Some(signed_in) = storefront.sign_in_unless_password_replaced(&mut conn, attempt, right, guess.now).await? {
+            in_flight.signed_in(&mut conn).await?;
             return Ok(signed_in);
         }
         customer = customers::find_customer(&mut conn, store, id).await?;
     }
+    in_flight.wrong().await?;
     Err(ProblemCode::CredentialsInvalid.into())
 }
 

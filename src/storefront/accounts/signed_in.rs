@@ -11,13 +11,15 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::audit::{self, SignInAttempt};
 use crate::storefront::customers::Customer;
 use crate::storefront::state::{Settings, Storefront};
-use crate::storefront::tokens;
+use crate::storefront::tokens::{self, TokenId};
 
 /// A customer with a newly issued token.
 #[derive(Debug)]
 pub struct SignedIn {
     token: SecretString,
-    customer: Customer,
+    /// The session that the token opens.
+    pub(in crate::storefront) session: TokenId,
+    pub(in crate::storefront) customer: Customer,
 }
 
 impl SignedIn {
@@ -42,8 +44,8 @@ impl Storefront {
         now: DateTime<Utc>,
     ) -> Result<SignedIn, Problem> {
         refuse_banned(&customer)?;
-        let token = tokens::issue(conn, attempt, customer.id, self.settings.token_expires_at(now), now).await?;
-        Ok(SignedIn { token, customer })
+        let (session, token) = tokens::issue(conn, attempt, customer.id, self.settings.token_expires_at(now), now).await?;
+        Ok(SignedIn { token, session, customer })
     }
 
     /// The same after a right password. Returns `None` and issues no token if the password hash has been replaced since (even by an
@@ -58,7 +60,7 @@ impl Storefront {
         refuse_banned(&customer)?;
         let expires_at = self.settings.token_expires_at(now);
         let token = tokens::issue_unless_password_replaced(conn, attempt, &customer, expires_at, now).await?;
-        Ok(token.map(|token| SignedIn { token, customer }))
+        Ok(token.map(|(session, token)| SignedIn { token, session, customer }))
     }
 }
 
@@ -78,7 +80,14 @@ pub async fn audited(
     storefront.metrics.tried(attempt.method.as_str(), result.is_ok());
     if let Err(problem) = &result {
         let now = storefront.clock.now();
-        let written = async { audit::insert_refusal(&mut storefront.pool.acquire().await?, attempt, problem.code(), now).await };
+        let is_recorded = storefront.refusals.is_recorded(attempt, now);
+        let written = async {
+            let mut conn = storefront.pool.acquire().await?;
+            match is_recorded {
+                true => audit::insert_refusal(&mut conn, attempt, problem.code(), now).await,
+                false => audit::count_refusal(&mut conn, attempt, problem.code(), now).await,
+            }
+        };
         if let Err(error) = written.await {
             // The failure to record a refusal does not change the response.
             tracing::error!(error = chain(&error), "a refused sign-in could not be recorded in the audit log");

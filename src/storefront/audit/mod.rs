@@ -2,6 +2,7 @@
 
 mod figures;
 mod queries;
+mod refusals;
 
 use std::convert::Infallible;
 
@@ -15,11 +16,12 @@ use crate::events::Origin;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::request_id::RequestId;
 use crate::providers::identity::Provider;
-use crate::storefront::passwords;
+use crate::storefront::guessing::Client;
 use crate::storefront::stores::Store;
 
 pub use figures::{count_hours, forget_hours, list_figures};
-pub use queries::{LoggedSignIn, export_sign_ins, forget_leavers, forget_sign_ins, insert_refusal, list_sign_ins};
+pub use queries::{LoggedSignIn, count_refusal, export_sign_ins, forget_leavers, forget_sign_ins, insert_refusal, list_sign_ins};
+pub use refusals::Refusals;
 
 pub const RETENTION: TimeDelta = TimeDelta::days(90);
 
@@ -69,6 +71,13 @@ impl<S: Send + Sync> FromRequestParts<S> for ClientInfo {
     }
 }
 
+impl ClientInfo {
+    /// The client as guesses are counted by it.
+    pub fn client(&self) -> Client {
+        Client::new(self.address, self.user_agent.as_deref())
+    }
+}
+
 #[derive(Debug)]
 pub struct SignInAttempt<'a> {
     pub store: &'a Store,
@@ -86,16 +95,5 @@ impl<'a> SignInAttempt<'a> {
     /// Where the events of the attempt come from.
     pub fn origin(&self) -> Origin {
         Origin { company: self.store.company_id, request: Some(self.client.request) }
-    }
-
-    /// The bucket of the wrong passwords that are cleared when this attempt succeeds. A password reset clears it too, because a
-    /// customer who forgot the password has usually tried wrong ones before.
-    pub fn forgives(&self) -> Option<String> {
-        match self.method {
-            Method::Password | Method::PasswordReset => {
-                self.identity.as_ref().map(|identity| passwords::bucket(self.store.id, &identity.key()))
-            }
-            Method::Registration | Method::Code | Method::Provider(_) => None,
-        }
     }
 }

@@ -33,13 +33,35 @@ pub async fn insert_refusal(
     Ok(())
 }
 
+/// Counts a refusal that is not recorded in the figures of its hour.
+pub async fn count_refusal(
+    conn: &mut Connection,
+    attempt: &SignInAttempt<'_>,
+    refusal: ProblemCode,
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "insert into sign_in_hours as counted (company_id, hour, method, outcome, total)
+         values ($1, date_trunc('hour', $2::timestamptz, 'UTC'), $3, $4, 1)
+         on conflict on constraint sign_in_hours_pkey do update set total = counted.total + 1",
+        attempt.store.company_id.uuid(),
+        now,
+        attempt.method.as_str(),
+        refusal.as_str(),
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 pub async fn forget_sign_ins(conn: &mut Connection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from sign_ins where created_at < $1", before).execute(conn).await?;
     Ok(())
 }
 
 /// Blanks the personal data of customers whose accounts were closed before `closed_before` and are about to be erased: in their
-/// own entries, and in refused attempts with their identities from before the closure.
+/// own entries, and in refused attempts with their identities from before the closure. An identity that the account only listed, and that another one
+/// has proven, is not its own.
 pub async fn forget_leavers(conn: &mut Connection, closed_before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update sign_ins set identity = null, address = '', user_agent = null
@@ -54,6 +76,12 @@ pub async fn forget_leavers(conn: &mut Connection, closed_before: DateTime<Utc>)
          from customer_identities as leaver
          where leaver.closed_at <= $1 and leaver.erased_at is null and sign_ins.store_id = leaver.store_id
            and sign_ins.identity in (leaver.email_key, leaver.phone) and sign_ins.customer_id is null
+           and not exists (
+               select from customer_identities as owner
+               where owner.store_id = leaver.store_id and owner.id <> leaver.id
+                     and (owner.email_key = sign_ins.identity and owner.email_verified_at is not null and leaver.email_verified_at is null
+                          or owner.phone = sign_ins.identity and owner.phone_verified_at is not null and leaver.phone_verified_at is null)
+           )
            and sign_ins.created_at <= leaver.closed_at",
         closed_before,
     )

@@ -1,15 +1,19 @@
 //! Checking a guess: count, commit, compare. A right code is then consumed, once.
 
 use chrono::{DateTime, Utc};
+use secrecy::SecretString;
 use uuid::Uuid;
 
 use crate::kernel::clock::seconds_until;
+use crate::kernel::crypto::SecretDigest;
 use crate::kernel::database::Connection;
-use crate::kernel::ids::{CustomerId, StoreId};
+use crate::kernel::ids::{CustomerId, KeyId, StoreId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::storefront::codes::queries::{CountedCode, CountedGuess};
 use crate::storefront::codes::rules::{GuessedCode, Tally, Verdict, judge};
-use crate::storefront::codes::{SubmittedCode, Target, is_digest, queries};
+use crate::storefront::codes::{Asker, Request, SubmittedCode, Target, is_digest, queries};
 use crate::storefront::customers::{self, Customer};
+use crate::storefront::guessing::{self, Client, Exceeded, Guess, Kind};
 use crate::storefront::purpose::Purpose;
 use crate::storefront::sending::sms_guard;
 use crate::storefront::state::Storefront;
@@ -26,13 +30,20 @@ pub enum CheckError {
     Locked,
     #[error("the identity is locked out")]
     LockedOut { seconds: u64 },
+    #[error(transparent)]
+    Exceeded(#[from] Exceeded),
     #[error("the guess could not be counted")]
     Database(#[from] sqlx::Error),
 }
 
 /// The refusals of a code, for the descriptions of the routes that take one.
-pub const CODE_REFUSALS: &[ProblemCode] =
-    &[ProblemCode::CodeInvalid, ProblemCode::CodeExpired, ProblemCode::CodeLocked, ProblemCode::IdentityLockedOut];
+pub const CODE_REFUSALS: &[ProblemCode] = &[
+    ProblemCode::CodeInvalid,
+    ProblemCode::CodeExpired,
+    ProblemCode::CodeLocked,
+    ProblemCode::IdentityLockedOut,
+    ProblemCode::GuessesExceeded,
+];
 
 impl From<CheckError> for Problem {
     fn from(error: CheckError) -> Self {
@@ -43,6 +54,7 @@ impl From<CheckError> for Problem {
             CheckError::Expired => ProblemCode::CodeExpired.into(),
             CheckError::Locked => ProblemCode::CodeLocked.into(),
             CheckError::LockedOut { seconds } => Problem::new(ProblemCode::IdentityLockedOut).retry_after(seconds),
+            CheckError::Exceeded(exceeded) => exceeded.into(),
             CheckError::Database(error) => error.into(),
         }
     }
@@ -53,13 +65,32 @@ impl From<CheckError> for Problem {
 #[must_use = "a right code must be consumed in the transaction of the action that it authorizes"]
 pub struct VerifiedCode {
     id: Uuid,
-    store: StoreId,
+    guess: Guess,
     identity: String,
+    /// What wrong codes are counted under.
+    subject: String,
     /// The phone number or email address that the code was sent to, as a key.
     sent_to: String,
     proves_identity: bool,
     /// The account that the code was issued for, if there is one.
     customer: Option<CustomerId>,
+}
+
+/// A code as a client sends it, and what the client is known by.
+#[derive(Clone, Copy, Debug)]
+pub struct Submission<'a> {
+    pub code: &'a SubmittedCode,
+    pub client: Client,
+    pub asker: Asker,
+    /// The handle of the request for the code, if the client sends it.
+    pub handle: Option<&'a SecretString>,
+}
+
+impl<'a> Submission<'a> {
+    /// The code of a client with this store key, with the handle if there is one.
+    pub fn of(code: &'a SubmittedCode, client: &Client, key: KeyId, handle: Option<&'a SecretString>) -> Self {
+        Self { code, client: *client, asker: Asker::new(client, key), handle }
+    }
 }
 
 /// Judges a guess at the latest code of `purpose` and `target`.
@@ -68,40 +99,69 @@ pub async fn check(
     store: StoreId,
     purpose: Purpose,
     target: Target,
-    guess: &SubmittedCode,
+    submission: Submission<'_>,
 ) -> Result<VerifiedCode, CheckError> {
-    let digits = match guess {
+    let digits = match submission.code {
         SubmittedCode::Missing => return Err(CheckError::Missing),
         // A value that is not six digits cannot be right, so it is not counted as a guess. A client's mistake must not cost the
         // customer one.
         SubmittedCode::Unusable => return Err(CheckError::Invalid { attempts_left: None }),
-        SubmittedCode::Digits(digits) => digits,
+        SubmittedCode::Digits(digits) => digits.clone(),
     };
-    let now = storefront.clock.now();
-    let pool = storefront.pool.clone();
+    let guess = storefront.guess(store, submission.client, Kind::Code);
+    // Whoever is signed in has asked for the code that is looked at.
+    let is_own = matches!(target, Target::RequestedBy(_));
+    let _turn = storefront.guesses.turn((store, submission.client.network)).await.map_err(|_| Exceeded { seconds: 1 })?;
+    let this = storefront.clone();
     // The guess is counted even if the client disconnects.
-    let counting = async move { queries::count_guess(&mut pool.acquire().await?, store, purpose, target, now).await };
-    let counted = storefront.lifecycle.finish(counting).await?;
-    let guessed = counted.code.map(|code| GuessedCode {
-        guesses: code.guesses,
-        expires_at: code.expires_at,
-        is_used: code.is_used,
-        matches: is_digest(&code.digest, &storefront.application_key, code.id, digits),
-        code,
-    });
-    let tally = Tally { wrong: counted.wrong, locked_out_until: counted.locked_out_until };
-    let verdict = judge(guessed, tally, now);
-    storefront.metrics.guessed(verdict.as_str());
-    match verdict {
+    let judging = async move { judge_and_count(&this, guess, purpose, target, &digits).await };
+    let Judged { verdict, identity, subject, asked_by } = storefront.lifecycle.finish(judging).await?;
+    let request = Request { store, purpose, identity: &identity };
+    // Compared even without a code, so that the answer takes as long.
+    let asked_by = asked_by.unwrap_or_else(|| [0; 32].into());
+    let is_told = submission.asker.asked(&asked_by, submission.handle, (&storefront.application_key, &request)) | is_own;
+    match if is_told { verdict } else { verdict.untold() } {
         Verdict::Right(code) => {
-            let (identity, proves_identity) = (counted.identity, code.proves_identity);
-            Ok(VerifiedCode { id: code.id, store, identity, sent_to: code.sent_to, proves_identity, customer: code.customer })
+            let proves_identity = code.proves_identity;
+            Ok(VerifiedCode { id: code.id, guess, identity, subject, sent_to: code.sent_to, proves_identity, customer: code.customer })
         }
         Verdict::Wrong { attempts_left } => Err(CheckError::Invalid { attempts_left }),
         Verdict::Expired => Err(CheckError::Expired),
         Verdict::Locked => Err(CheckError::Locked),
-        Verdict::LockedOut { until } => Err(CheckError::LockedOut { seconds: seconds_until(until, now) }),
+        Verdict::LockedOut { until } => Err(CheckError::LockedOut { seconds: seconds_until(until, guess.now) }),
     }
+}
+
+struct Judged {
+    verdict: Verdict<CountedCode>,
+    identity: String,
+    subject: String,
+    asked_by: Option<SecretDigest>,
+}
+
+async fn judge_and_count(
+    storefront: &Storefront,
+    guess: Guess,
+    purpose: Purpose,
+    target: Target,
+    digits: &SecretString,
+) -> Result<Judged, CheckError> {
+    let mut conn = storefront.pool.acquire().await?;
+    let CountedGuess { identity, subject, wrong, lockout, is_favoured, code } = queries::count_guess(&mut conn, &guess, purpose, target)
+        .await?
+        .inspect_err(|_| storefront.metrics.refused_guess("code", "exceeded"))?;
+    let asked_by = code.as_ref().and_then(|code| code.asked_by.clone());
+    let (no_code, none) = (Uuid::nil(), SecretDigest::from([0; 32]));
+    let (id, digest) = code.as_ref().map_or((no_code, &none), |code| (code.id, &code.digest));
+    // Compared even without a code, so that the answer takes as long.
+    let matches = is_digest(digest, &storefront.application_key, id, digits);
+    let guessed = code.map(|code| GuessedCode { guesses: code.guesses, expires_at: code.expires_at, is_used: code.is_used, matches, code });
+    let verdict = judge(guessed, Tally { wrong, lockout, is_favoured }, guess.now);
+    storefront.metrics.guessed(verdict.as_str());
+    if verdict.is_wrong() {
+        guessing::note_wrong(&mut conn, &guess, &subject).await?;
+    }
+    Ok(Judged { verdict, identity, subject, asked_by })
 }
 
 impl VerifiedCode {
@@ -139,8 +199,11 @@ impl VerifiedCode {
     /// of their own.
     async fn reset_lockout(&self, conn: &mut Connection) -> Result<(), CheckError> {
         match self.proves_identity {
-            true => queries::reset_lockout(conn, self.store, &self.identity).await?,
-            false => queries::take_wrong_back(conn, self.store, &self.identity).await?,
+            true => {
+                queries::reset_lockout(conn, self.guess.store, &self.subject).await?;
+                guessing::take_back(conn, &self.guess, &self.subject).await?;
+            }
+            false => queries::take_wrong_back(conn, self.guess.store, &self.subject).await?,
         }
         Ok(())
     }

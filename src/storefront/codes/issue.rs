@@ -4,8 +4,11 @@
 //! message, and no transaction is open during the call to a provider. After a timeout the code stays valid, because the provider may
 //! have sent the message. The message is sent even if the client disconnects in the meantime.
 
+use axum::Json;
+use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use secrecy::SecretString;
+use serde_json::json;
 use uuid::Uuid;
 
 use crate::contact::{EmailAddress, Identity, PhoneNumber};
@@ -16,7 +19,7 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::providers::mail::{Letter, SendMailError};
 use crate::providers::sms::Text;
 use crate::storefront::codes::queries::NewCode;
-use crate::storefront::codes::{digest, queries};
+use crate::storefront::codes::{Asker, Handle, Request, digest, queries};
 use crate::storefront::customers;
 use crate::storefront::messages::{AcceptedLanguages, Occasion};
 use crate::storefront::purpose::Purpose;
@@ -29,6 +32,8 @@ use crate::storefront::stores::Store;
 pub struct IssueRequest<'a> {
     pub store: &'a Store,
     pub purpose: Purpose,
+    /// The client that asks for the code, and is told how it stands.
+    pub asker: Asker,
     /// The languages that the client accepts.
     pub languages: &'a AcceptedLanguages,
     /// The identity that the code is requested for and checked with.
@@ -99,9 +104,29 @@ impl From<IssueError> for Problem {
     }
 }
 
+/// A code that was sent.
+#[derive(Debug)]
+pub struct Issued {
+    pub channel: Channel,
+    /// What the client may name its request by when it sends the code.
+    pub handle: Handle,
+}
+
+impl IntoResponse for Issued {
+    fn into_response(self) -> Response {
+        Json(json!({ "status": "ok", "method": self.channel, "request": self.handle.reveal() })).into_response()
+    }
+}
+
 /// Sends a code, by text if possible and otherwise by mail, and returns the channel. A repeated request within one minute sends
-/// nothing and returns the channel of the first one.
-pub async fn issue(storefront: &Storefront, request: IssueRequest<'_>) -> Result<Channel, IssueError> {
+/// nothing and returns the channel of the first one; its handle is good for nothing if the first one was another client's.
+pub async fn issue(storefront: &Storefront, request: IssueRequest<'_>) -> Result<Issued, IssueError> {
+    let (store, purpose, identity) = (request.store.id, request.purpose, request.identity.key());
+    let handle = Handle::new(&storefront.application_key, &Request { store, purpose, identity: &identity }, &request.asker);
+    Ok(Issued { channel: send(storefront, request).await?, handle })
+}
+
+async fn send(storefront: &Storefront, request: IssueRequest<'_>) -> Result<Channel, IssueError> {
     let now = storefront.clock.now();
     let by_text = match &request.text {
         None => None,
@@ -223,6 +248,7 @@ async fn replace(
         requested_by: request.requested_by,
         customer: request.customer,
         digest: digest(&storefront.application_key, id, digits),
+        asked_by: request.asker.digest(),
     };
     if let Some(customer) = request.requested_by {
         // Two parallel requests of one customer touch the same codes. The lock serializes them, also with the closure of the

@@ -2,9 +2,11 @@
 //! `docs/specification/decisions.md`, section 4).
 //!
 //! [`issue`] replaces the previous code of the same purpose and identity, unless that code is younger than one minute. [`check`]
-//! counts the guess in a committed statement of its own and compares afterwards. It returns a
+//! counts the guess in a committed statement of its own and compares afterwards. Only the [`asker`] is told more than that a code is not
+//! valid. It returns a
 //! [`VerifiedCode`](check::VerifiedCode), which the flow must consume in its own transaction. Only one caller can consume a code.
 
+mod asker;
 mod check;
 mod issue;
 mod queries;
@@ -18,8 +20,9 @@ use uuid::Uuid;
 use crate::kernel::crypto::{ApplicationKey, SecretDigest};
 use crate::kernel::ids::CustomerId;
 
-pub use check::{CODE_REFUSALS, check};
-pub use issue::{IssueRequest, MAIL_REFUSALS, TEXT_REFUSALS, channels_for, issue};
+pub use asker::{Asker, Handle, Request};
+pub use check::{CODE_REFUSALS, Submission, check};
+pub use issue::{IssueRequest, Issued, MAIL_REFUSALS, TEXT_REFUSALS, channels_for, issue};
 pub use queries::{SentCode, find_lockout, forget_codes, forget_open_codes, forget_wrong_codes, list_sent, sweep_codes};
 pub use rules::MAX_GUESSES;
 

@@ -2,13 +2,12 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use crate::storefront::guessing::lockouts::{Lockout, WRONG_GUESSES};
+
 /// A second request within this time sends no message.
 pub(super) const RESEND_AFTER: TimeDelta = TimeDelta::minutes(1);
 /// Guesses per code.
 pub const MAX_GUESSES: i32 = 5;
-/// Wrong codes per identity, across all codes and client addresses, before the identity is locked out.
-pub(super) const MAX_WRONG_CODES: i32 = 10;
-pub(super) const LOCKOUT: TimeDelta = TimeDelta::minutes(15);
 /// The tally of wrong codes starts over if there was no wrong guess for this time.
 pub(super) const LOCKOUT_RESET_AFTER: TimeDelta = TimeDelta::hours(1);
 
@@ -22,11 +21,13 @@ pub(super) struct GuessedCode<C> {
     pub(super) matches: bool,
 }
 
-/// The tally of the identity, which counts this guess as a wrong one.
+/// The tally of the subject, which counts this guess as a wrong one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tally {
     pub(super) wrong: i32,
-    pub(super) locked_out_until: Option<DateTime<Utc>>,
+    pub(super) lockout: Option<Lockout>,
+    /// Whether a lock-out does not refuse the client, from which the customer has signed in before.
+    pub(super) is_favoured: bool,
 }
 
 /// The verdict on a guess at a `C`.
@@ -45,6 +46,19 @@ pub(super) enum Verdict<C> {
 }
 
 impl<C> Verdict<C> {
+    /// The verdict as everybody may know it: without what tells that there is a code.
+    pub(super) fn untold(self) -> Self {
+        match self {
+            Self::Wrong { .. } | Self::Expired | Self::Locked => Self::Wrong { attempts_left: None },
+            told @ (Self::Right(_) | Self::LockedOut { .. }) => told,
+        }
+    }
+
+    /// Whether the guess was compared, or would have been, and was not right.
+    pub(super) fn is_wrong(&self) -> bool {
+        matches!(self, Self::Wrong { .. } | Self::Expired | Self::Locked)
+    }
+
     /// The word for it in the metrics.
     pub(super) fn as_str(&self) -> &'static str {
         match self {
@@ -57,7 +71,7 @@ impl<C> Verdict<C> {
     }
 }
 
-/// Judges one guess. The tenth wrong code locks the identity out. Further guesses are refused even if they are right.
+/// Judges one guess. The tenth wrong code locks the subject out. Further guesses are refused even if they are right.
 pub(super) fn judge<C>(guessed: Option<GuessedCode<C>>, tally: Tally, now: DateTime<Utc>) -> Verdict<C> {
     let verdict = match guessed {
         None => Verdict::Wrong { attempts_left: None },
@@ -68,10 +82,12 @@ pub(super) fn judge<C>(guessed: Option<GuessedCode<C>>, tally: Tally, now: DateT
         Some(guessed) if guessed.guesses == MAX_GUESSES => Verdict::Locked,
         Some(guessed) => Verdict::Wrong { attempts_left: Some(MAX_GUESSES - guessed.guesses) },
     };
-    let is_right_in_time = matches!(verdict, Verdict::Right(_)) && tally.wrong <= MAX_WRONG_CODES;
-    match tally.locked_out_until {
-        Some(until) if until > now && !is_right_in_time => Verdict::LockedOut { until },
-        _ => verdict,
+    match tally.lockout {
+        Some(_) if tally.is_favoured => verdict,
+        // It is the one that would have begun the lock-out.
+        Some(Lockout { for_good: false, .. }) if matches!(verdict, Verdict::Right(_)) && tally.wrong <= WRONG_GUESSES => verdict,
+        Some(Lockout { until, .. }) => Verdict::LockedOut { until },
+        None => verdict,
     }
 }
 
@@ -86,14 +102,18 @@ mod tests {
         Some(GuessedCode { code: "the code", guesses, expires_at: NOW + CODE_LIFETIME, is_used: false, matches })
     }
 
+    fn lockout() -> Lockout {
+        Lockout { until: NOW + TimeDelta::minutes(15), step: 1, for_good: false }
+    }
+
     fn tally(wrong: i32) -> Tally {
-        Tally { wrong, locked_out_until: (wrong >= MAX_WRONG_CODES).then_some(NOW + LOCKOUT) }
+        Tally { wrong, lockout: (wrong >= WRONG_GUESSES).then(lockout), is_favoured: false }
     }
 
     #[test]
     fn the_table_of_decisions_section_4() {
         let left = |attempts_left| Verdict::Wrong { attempts_left };
-        let until = NOW + LOCKOUT;
+        let until = lockout().until;
         for (what, code, wrong, verdict) in [
             ("right", at(1, true), 1, Verdict::Right("the code")),
             ("wrong", at(1, false), 1, left(Some(4))),
@@ -109,6 +129,25 @@ mod tests {
         ] {
             assert_eq!(judge(code, tally(wrong), NOW), verdict, "{what}");
         }
+    }
+
+    #[test]
+    fn a_lockout_does_not_refuse_a_favoured_client_and_one_for_good_refuses_right_codes_too() {
+        let favoured = Tally { is_favoured: true, ..tally(12) };
+        assert_eq!(judge(at(1, true), favoured, NOW), Verdict::Right("the code"));
+        assert_eq!(judge(at(1, false), favoured, NOW), Verdict::Wrong { attempts_left: Some(4) });
+        let for_good = Lockout { for_good: true, ..lockout() };
+        let until = for_good.until;
+        assert_eq!(judge(at(1, true), Tally { lockout: Some(for_good), ..tally(1) }, NOW), Verdict::LockedOut { until });
+    }
+
+    #[test]
+    fn strangers_are_not_told_that_there_is_a_code() {
+        let unknown = Verdict::<&str>::Wrong { attempts_left: None };
+        for told in [Verdict::<&str>::Wrong { attempts_left: Some(3) }, Verdict::Expired, Verdict::Locked] {
+            assert_eq!(told.untold(), judge(None, tally(1), NOW));
+        }
+        assert_eq!((Verdict::Right("the code").untold(), unknown.untold()), (Verdict::Right("the code"), unknown));
     }
 
     #[test]

@@ -1,27 +1,20 @@
-//! The rules for new passwords, and the limit of wrong ones.
+//! The rules for new passwords, and the lock-outs by wrong ones ([`wrong`]).
+
+mod queries;
+mod wrong;
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use chrono::TimeDelta;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use crate::kernel::crypto::sha256;
-use crate::kernel::ids::StoreId;
-use crate::kernel::rate_limit::Rule;
+pub use queries::{find_lockout, forget_wrong_passwords, settle_right, settle_wrong, sweep_wrong_passwords};
+pub use wrong::{Counted, IN_FLIGHT, Refusal, WINDOW, subject_of};
 
 /// The minimum and the maximum number of characters of a password.
 const MIN_LEN: usize = 8;
 const MAX_LEN: usize = 256;
-/// Ten wrong passwords for one identity within fifteen minutes. Decisions, section 3.
-pub const WRONG_PASSWORDS: Rule = Rule { limit: 10, window: TimeDelta::minutes(15) };
-
-/// The bucket that counts the wrong passwords for an identity. A digest, because the input may be a password in the wrong field.
-pub fn bucket(store: StoreId, identity: &str) -> String {
-    format!("passwords:{store}:{}", hex::encode(sha256(identity)))
-}
-
 /// The passwords of at least 8 characters among the 10,000 most common ones, in lower case (from the frequency list of zxcvbn,
 /// MIT).
 static COMMON_PASSWORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| include_str!("common.txt").lines().collect());

@@ -23,6 +23,17 @@ pub use queries::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TokenId(i64);
 
+impl TokenId {
+    /// The session with this number.
+    pub(in crate::storefront) fn of(number: i64) -> Self {
+        Self(number)
+    }
+
+    pub(in crate::storefront) fn number(self) -> i64 {
+        self.0
+    }
+}
+
 impl std::fmt::Display for TokenId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)
@@ -66,15 +77,15 @@ impl Presented {
     }
 }
 
-/// Issues a token after a successful `attempt` and records the sign-in in the audit. The token is returned in plain text and stored as
-/// a digest.
+/// Issues a token after a successful `attempt`, records the sign-in in the audit and forgets the wrong guesses before it. The token is
+/// returned in plain text with the number of its session, and stored as a digest.
 pub async fn issue(
     conn: &mut Connection,
     attempt: &SignInAttempt<'_>,
     customer: CustomerId,
     expires_at: DateTime<Utc>,
     now: DateTime<Utc>,
-) -> Result<SecretString, sqlx::Error> {
+) -> Result<(TokenId, SecretString), sqlx::Error> {
     let token = insert(conn, attempt, customer, None, expires_at, now).await?;
     Ok(token.expect("without a password hash to compare, a token is always issued"))
 }
@@ -87,7 +98,7 @@ pub async fn issue_unless_password_replaced(
     customer: &Customer,
     expires_at: DateTime<Utc>,
     now: DateTime<Utc>,
-) -> Result<Option<SecretString>, sqlx::Error> {
+) -> Result<Option<(TokenId, SecretString)>, sqlx::Error> {
     insert(conn, attempt, customer.id, customer.password_hash.as_ref(), expires_at, now).await
 }
 
@@ -98,11 +109,11 @@ async fn insert(
     password_hash: Option<&HashedPassword>,
     expires_at: DateTime<Utc>,
     now: DateTime<Utc>,
-) -> Result<Option<SecretString>, sqlx::Error> {
+) -> Result<Option<(TokenId, SecretString)>, sqlx::Error> {
     let secret = random_base62(40);
     let token = NewToken { customer, digest: sha256(&secret).into(), expires_at, password_hash };
     let number = insert_token(conn, &token, attempt, now).await?;
-    Ok(number.map(|number| format!("{number}|{secret}").into()))
+    Ok(number.map(|number| (number, format!("{number}|{secret}").into())))
 }
 
 #[cfg(test)]

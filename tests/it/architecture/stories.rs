@@ -1,9 +1,10 @@
-//! Every story that `docs/reliability.md` names exists.
+//! Every story that `docs/reliability.md` and `docs/security.md` name exists.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const PAGE: &str = include_str!("../../../docs/reliability.md");
+const SECURITY: &str = include_str!("../../../docs/security.md");
 
 /// What a test begins with.
 const TEST: [&str; 2] = ["#[test]", "#[tokio::test"];
@@ -49,6 +50,14 @@ fn exists(story: &str) -> bool {
 fn every_story_that_the_page_on_reliability_names_exists() {
     let named = stories(PAGE);
     assert!(named.len() > 40, "{named:?}");
+    let missing: Vec<_> = named.iter().filter(|story| !exists(story)).collect();
+    assert_eq!(missing, Vec::<&String>::new());
+}
+
+#[test]
+fn every_story_that_the_page_on_security_names_exists() {
+    let named = stories(SECURITY);
+    assert!(named.len() > 20, "{named:?}");
     let missing: Vec<_> = named.iter().filter(|story| !exists(story)).collect();
     assert_eq!(missing, Vec::<&String>::new());
 }

@@ -97,7 +97,7 @@ async fn support_ends_sessions_bans_unlocks_resets_and_closes() {
     for _ in 0..10 {
         login(&world, EMAIL, "wrong password").await;
     }
-    tab.open(&page).await.says("Locked out by wrong codes or passwords.").says("Unlock");
+    tab.open(&page).await.says("Locked out by wrong passwords, for the 1. time since the last sign-in.").says("Unlock");
     tab.send(&format!("{page}/unlock"), &[]).await.says("state good\">active");
     login(&world, EMAIL, PASSWORD).await.ok(200);
 

@@ -19,7 +19,7 @@ async fn a_closed_account_refuses_sign_ins_and_its_identity_may_register_again()
     world.storefront("customers/register-device").token(&ada).json(&device).send().await.ok(200);
 
     let asked = world.storefront("customers/account-closure").token(&ada).send().await.ok(200);
-    assert_eq!(asked, json!({ "status": "ok", "method": "email" }));
+    assert_eq!((&asked["status"], &asked["method"]), (&json!("ok"), &json!("email")));
     let code = world.last_code();
     let confirm = |code: String| world.storefront("customers/confirm-account-closure").token(&ada).json(&json!({ "code": code }));
     confirm(wrong(&code)).send().await.refused(422, "code_invalid");
@@ -193,6 +193,28 @@ async fn erasing_a_customer_keeps_the_entries_of_the_next_owner_of_the_number() 
     assert_eq!(world.count("select count(*) from customers where erased_at is not null and phone is null").await, 1);
     assert_eq!(world.count("select count(*) from texts where number is not null").await, 1);
     assert_eq!(world.count("select count(*) from sign_ins where identity is not null").await, 1);
+}
+
+#[tokio::test]
+async fn erasing_a_customer_keeps_what_belongs_to_somebody_else() {
+    let world = World::new().await;
+    // Eve lists what is Ada's, without proving it.
+    world.register(PHONE).await;
+    world.pass(TimeDelta::minutes(2));
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    let eve = token(&world.register_with("eve@example.com", json!({ "password": PASSWORD })).await);
+    sqlx::query("update customers set phone = $1 where email = 'eve@example.com'").bind(PHONE).execute(&world.pool).await.unwrap();
+    for identity in [PHONE, "eve@example.com"] {
+        let body = json!({ "identity": identity, "password": "wrong password" });
+        world.storefront("customers/login").json(&body).send().await.refused(401, "credentials_invalid");
+    }
+    close(&world, &eve).await;
+    world.pass(TimeDelta::days(30));
+    world.state.storefront.sweep().await.unwrap();
+    assert_eq!(world.count("select count(*) from customers where erased_at is not null").await, 1);
+    assert_eq!(world.count("select count(*) from texts where number = '+12015550123'").await, 1);
+    assert_eq!(world.count("select count(*) from sign_ins where identity = '+12015550123' and outcome = 'credentials_invalid'").await, 1);
+    assert_eq!(world.count("select count(*) from sign_ins where identity = 'eve@example.com'").await, 0);
 }
 
 #[tokio::test]

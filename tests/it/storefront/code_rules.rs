@@ -65,7 +65,7 @@ impl Story {
             For::VerifyingAnAddress => ("customers/verify-email", json!({ "code": code })),
             For::ClosingTheAccount => ("customers/confirm-account-closure", json!({ "code": code })),
         };
-        self.world.storefront(path).token(&self.ada).json(&body).send().await
+        self.world.storefront(path).token(&self.ada).json(&body).from("203.0.113.9").send().await
     }
 }
 

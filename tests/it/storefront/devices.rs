@@ -1,5 +1,7 @@
 //! Push devices: interface 1, rule 9; decisions, section 3 (Device).
 
+use chrono::TimeDelta;
+use futures::future::join_all;
 use serde_json::json;
 
 use crate::support::World;
@@ -70,4 +72,22 @@ async fn bad_devices_are_refused_by_member() {
     let nothing = json!({});
     world.storefront("customers/unregister-device").token(&ada).json(&nothing).send().await.refused(422, "body_invalid");
     assert_eq!(world.count("select count(*) from devices").await, 0);
+}
+
+#[tokio::test]
+async fn a_customer_has_twenty_devices_and_the_one_registered_longest_ago_goes() {
+    let world = World::new().await;
+    let ada = token(&world.register(EMAIL).await);
+    let register = |number: usize| {
+        let body = json!({ "platform": "web", "token": format!("token {number}") });
+        world.storefront("customers/register-device").token(&ada).json(&body).send()
+    };
+    let first = register(0).await.ok(200)["device"].clone();
+    world.pass(TimeDelta::seconds(1));
+    for answer in join_all((1..=20).map(register)).await {
+        answer.ok(200);
+    }
+    assert_eq!(world.count("select count(*) from devices").await, 20);
+    let body = json!({ "device": first });
+    world.storefront("customers/unregister-device").token(&ada).json(&body).send().await.refused(404, "record_not_found");
 }

@@ -3,10 +3,13 @@
 use std::iter;
 
 use chrono::TimeDelta;
+use ipnet::IpNet;
+use portico::kernel::password_hashing::Asker;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
+use uuid::Uuid;
 
 use crate::support::World;
 use crate::support::customers::{EMAIL, PASSWORD, PHONE, registered, wrong};
@@ -122,7 +125,8 @@ async fn a_full_password_queue_counts_no_guess_and_uses_no_code() {
     let login = |password: &str| post("customers/login", json!({ "identity": EMAIL, "password": password }));
     let register = || post("customers", json!({ "name": "Grace", "identity": PHONE, "code": creation_code, "password": PASSWORD }));
     let reset = || post("customers/reset-password", json!({ "identity": EMAIL, "code": reset_code, "password": "another horse" }));
-    let queue: Vec<_> = iter::from_fn(|| world.hashing.reserve().ok()).collect();
+    let asker = |number: u8| Asker { group: Uuid::from_u128(number.into()), network: IpNet::new([9, 9, 9, number].into(), 32).unwrap() };
+    let queue: Vec<_> = (0..).map_while(|number| world.hashing.reserve(asker(number)).ok()).collect();
     // As many wrong passwords as the limit, and more uses of the codes than they have attempts.
     for _ in 0..10 {
         login("wrong password").await.refused(503, "overloaded");
@@ -137,4 +141,17 @@ async fn a_full_password_queue_counts_no_guess_and_uses_no_code() {
     login(PASSWORD).await.ok(200);
     register().await.ok(201);
     reset().await.ok(200);
+}
+
+#[tokio::test]
+async fn a_flood_of_passwords_from_one_address_is_refused_first() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    let flooder = Asker { group: world.store.uuid(), network: IpNet::new([203, 0, 113, 66].into(), 32).unwrap() };
+    let flood: Vec<_> = iter::from_fn(|| world.hashing.reserve(flooder).ok()).collect();
+    assert_eq!(flood.len(), 16, "a quarter of the queue");
+    let body = json!({ "identity": EMAIL, "password": PASSWORD });
+    let refusal = world.storefront("customers/login").from("203.0.113.66").json(&body).send().await.refused(503, "overloaded");
+    assert_eq!(refusal["retry_after"], 1);
+    world.storefront("customers/login").from("203.0.113.67").json(&body).send().await.ok(200);
 }

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
-use crate::support::customers::{EMAIL, PASSWORD, PHONE, token, wrong};
+use crate::support::customers::{EMAIL, PASSWORD, PHONE, ask_to_register, token, wrong};
 use crate::support::smtp::SmtpSink;
 use crate::support::{Answer, World};
 
@@ -29,6 +29,7 @@ async fn ask(world: &World, mode: &str, identity: &str) -> Answer {
 #[tokio::test]
 async fn every_spelling_of_a_number_is_one_identity_and_one_limit() {
     let world = World::new().await;
+    ask_to_register(&world, PHONE).await.ok(200);
     for spelling in NUMBERS {
         ask(&world, "sms", spelling).await.ok(200);
     }
@@ -62,6 +63,7 @@ async fn every_spelling_of_a_number_is_one_identity_and_one_limit() {
 async fn every_spelling_of_a_mailbox_is_one_identity_and_one_limit() {
     for (key, spellings) in MAILBOXES {
         let world = World::new().await;
+        ask_to_register(&world, key).await.ok(200);
         for spelling in *spellings {
             ask(&world, "email", spelling).await.ok(200);
         }

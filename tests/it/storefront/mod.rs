@@ -1,5 +1,6 @@
 //! The customers of a store, and their operators.
 
+mod askers;
 mod audit;
 mod card;
 mod claims;
@@ -10,10 +11,12 @@ mod contact_change;
 mod customer_acts;
 mod devices;
 mod documented;
+mod failures;
 mod figures;
 pub mod generated_bodies;
 mod guessing;
 mod identities;
+mod lockouts;
 mod mail_limit;
 mod messages;
 mod operators;

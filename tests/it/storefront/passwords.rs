@@ -5,8 +5,11 @@ use std::pin::pin;
 use chrono::TimeDelta;
 use futures::future::join_all;
 use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 
 use crate::support::customers::{EMAIL, PASSWORD, PHONE, login, token};
+use crate::support::waiting::until;
 use crate::support::{Answer, World};
 
 #[tokio::test]
@@ -76,6 +79,52 @@ async fn forty_parallel_wrong_passwords_are_ten_comparisons() {
     assert_eq!(answers.iter().filter(|answer| answer.status == 429).count(), 30);
 }
 
+#[tokio::test]
+async fn parallel_right_passwords_are_not_refused_as_wrong_ones() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    // Of one client: they wait for each other.
+    let body = json!({ "identity": EMAIL, "password": PASSWORD });
+    let answers = join_all((0..30).map(|_| world.storefront("customers/login").from("203.0.113.9").json(&body).send())).await;
+    assert!(answers.iter().all(|answer| answer.status == 200));
+    // Of thirty clients: ten are compared at a time, and the others are told to come back at once.
+    let answers = join_all((0..30).map(|_| login(&world, EMAIL, PASSWORD))).await;
+    assert!(answers.iter().filter(|answer| answer.status == 200).count() >= 10);
+    for answer in answers.into_iter().filter(|answer| answer.status != 200) {
+        assert_eq!(answer.refused(429, "password_attempts_exceeded")["retry_after"], 1);
+    }
+    login(&world, EMAIL, PASSWORD).await.ok(200);
+}
+
+#[tokio::test]
+async fn a_right_password_among_parallel_wrong_ones_is_compared_or_told_to_wait() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    let answers = join_all((0..30).map(|n| login(&world, EMAIL, if n % 10 == 9 { PASSWORD } else { "wrong password" }))).await;
+    assert!(answers.iter().all(|answer| [200, 401, 429].contains(&answer.status)));
+    // Each right one clears the count, so more than ten may be compared, but never more than ten between two of them.
+    let (right, compared) = (answers.iter().filter(|answer| answer.status == 200), answers.iter().filter(|answer| answer.status == 401));
+    assert!(compared.count() <= 10 * (right.count() + 1));
+}
+
+#[tokio::test]
+async fn a_password_counts_as_wrong_even_if_the_client_disconnects() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    let body = json!({ "identity": EMAIL, "password": "wrong password" }).to_string();
+    let request = format!(
+        "POST /storefront/v1/customers/login HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        world.store_key,
+        body.len()
+    );
+    let mut hasty = TcpStream::connect(world.address).await.unwrap();
+    hasty.write_all(request.as_bytes()).await.unwrap();
+    until("the guess is in flight", async || world.count("select count(*) from wrong_passwords").await == 1).await;
+    drop(hasty);
+    let wrong = "select coalesce(sum(cardinality(wrong_at)), 0)::bigint from wrong_passwords where in_flight = '{}'";
+    until("the guess is counted", async || world.count(wrong).await == 1).await;
+}
+
 /// Gives all customers the usual password, hashed with m=8192, t=1, like an imported hash.
 async fn bring_along_an_older_hash(world: &World) {
     let older = {
@@ -134,7 +183,7 @@ async fn a_sign_in_fails_if_the_password_or_the_account_changes_meanwhile() {
         let refused = "select count(*) from sign_ins where method = 'password' and outcome = 'credentials_invalid'";
         assert_eq!(world.count(refused).await, 4, "{change}");
         assert_eq!(world.count("select count(*) from sign_ins where method = 'password'").await, 4, "{change}");
-        let counted = "select cardinality(hits)::bigint from rate_limits where bucket like 'passwords:%'";
+        let counted = "select cardinality(wrong_at)::bigint from wrong_passwords";
         assert_eq!(world.count(counted).await, 4, "{change}: nothing is forgiven");
     }
 }

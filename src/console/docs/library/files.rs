@@ -22,6 +22,7 @@ pub(super) const TEXTS: &[(&str, &str)] = texts![
     "docs/gateway-drivers.md"
     "docs/declared.md"
     "docs/extensions.md"
+    "docs/security.md"
     "docs/problems.md"
     "docs/console.md"
     "docs/deployment.md"

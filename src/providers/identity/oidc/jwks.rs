@@ -1,7 +1,8 @@
 //! The cache of a provider's public keys.
 //!
 //! The keys are fetched when a token first needs one, when they are one hour old, and when a token names an unknown key.
-//! Regardless of the number of tokens, one request to the provider runs at a time, and at most one per minute. While the provider
+//! Regardless of the number of tokens, one request to the provider runs at a time, and at most one per minute. As long as there are no keys
+//! at all, a request that failed is repeated sooner: after two seconds, then four, and so on up to a minute. While the provider
 //! does not respond, the cached keys stay valid: only the first token of an outage waits for the fetch, later ones use the cached keys
 //! while a fetch runs in the background. A fetch continues if the request that started it is cancelled.
 
@@ -23,6 +24,8 @@ use crate::providers::identity::{Flaw, VerifyError};
 const MAX_AGE: TimeDelta = TimeDelta::hours(1);
 /// The minimum interval between two fetches for tokens.
 const REFRESH_INTERVAL: TimeDelta = TimeDelta::minutes(1);
+/// The interval after the first request that failed, as long as there are no keys. It doubles with each further failure.
+const FIRST_RETRY: TimeDelta = TimeDelta::seconds(2);
 
 /// The keys at one URL.
 #[derive(Clone, Debug)]
@@ -43,6 +46,8 @@ struct CachedKeys {
     /// The start of the request that returned the keys.
     fetched_at: Option<DateTime<Utc>>,
     asked_at: Option<DateTime<Utc>>,
+    /// The requests in a row that failed.
+    failures: u32,
 }
 
 impl Jwks {
@@ -71,7 +76,7 @@ impl Jwks {
         }
     }
 
-    /// Fetches the keys, or waits for a fetch in progress. Does nothing if the last request was less than one minute ago.
+    /// Fetches the keys, or waits for a fetch in progress. Does nothing before the next request is due.
     async fn refresh(&self) {
         let flight = self.flight.clone().lock_owned().await;
         if let Some(finished) = self.start_fetch(flight) {
@@ -80,7 +85,7 @@ impl Jwks {
         }
     }
 
-    /// Starts a fetch in the background, unless the last request was less than one minute ago. The receiver resolves when it has ended.
+    /// Starts a fetch in the background, if one is due. The receiver resolves when it has ended.
     fn start_fetch(&self, flight: OwnedMutexGuard<()>) -> Option<oneshot::Receiver<()>> {
         let now = self.clock.now();
         if !self.cached().is_due(now) {
@@ -91,8 +96,12 @@ impl Jwks {
         let this = self.clone();
         self.lifecycle.spawn(async move {
             match this.fetch().await {
-                Ok(keys) => *this.cached() = CachedKeys { keys, fetched_at: Some(now), asked_at: Some(now) },
-                Err(error) => tracing::warn!(url = %this.url, error = chain(&error), "an identity provider's keys could not be fetched"),
+                Ok(keys) => *this.cached() = CachedKeys { keys, fetched_at: Some(now), asked_at: Some(now), failures: 0 },
+                Err(error) => {
+                    tracing::warn!(url = %this.url, error = chain(&error), "an identity provider's keys could not be fetched");
+                    let mut cached = this.cached();
+                    cached.failures = cached.failures.saturating_add(1);
+                }
             }
             drop(flight);
             finish.send(()).ok();
@@ -130,7 +139,15 @@ impl CachedKeys {
     }
 
     fn is_due(&self, now: DateTime<Utc>) -> bool {
-        self.asked_at.is_none_or(|at| at + REFRESH_INTERVAL <= now)
+        self.asked_at.is_none_or(|at| at + self.interval() <= now)
+    }
+
+    /// The time between the last request and the next.
+    fn interval(&self) -> TimeDelta {
+        match (self.fetched_at, self.failures) {
+            (None, 1..) => (FIRST_RETRY * (1 << (self.failures - 1).min(5))).min(REFRESH_INTERVAL),
+            _ => REFRESH_INTERVAL,
+        }
     }
 
     /// Returns the key or the reason why there is none. If the last fetch failed, the provider may have published the key since.
@@ -139,7 +156,7 @@ impl CachedKeys {
             (Some(key), _) => Ok(key.clone()),
             (None, asked_at) if self.fetched_at.is_some() && self.fetched_at == asked_at => Err(Flaw::Key.into()),
             (None, asked_at) => {
-                let next = asked_at.map_or(now, |at| at + REFRESH_INTERVAL);
+                let next = asked_at.map_or(now, |at| at + self.interval());
                 Err(VerifyError::Unavailable { seconds: seconds_until(next, now) })
             }
         }

@@ -25,6 +25,8 @@ pub use queries::{KnownDevice, forget_devices, list_devices, list_known};
 const PLATFORMS: [&str; 3] = ["ios", "android", "web"];
 /// The maximum length of a token, in characters.
 const TOKEN_MAX_LEN: usize = 4_096;
+/// The devices of one customer. When there is one more, the one goes that was registered longest ago.
+const DEVICES: i64 = 20;
 
 pub fn routes() -> Routes<Storefront> {
     let registered = object([("status", json!({ "const": "ok" })), ("device", DeviceId::schema())]);
@@ -66,8 +68,10 @@ async fn register(
     let mut tx = storefront.pool.begin().await?;
     // The session may have come from the cache, and the account may have been closed since. The lock makes a parallel closure either
     // come before or delete the device.
-    customers::lock_customer_shared(&mut tx, device.customer).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
+    // Exclusive, so that parallel registrations see each other's devices when they are counted.
+    customers::lock_customer(&mut tx, device.customer).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
     let id = queries::upsert_device(&mut tx, &device, now).await?;
+    queries::forget_crowd(&mut tx, device.customer, DEVICES).await?;
     tx.commit().await?;
     Ok(Json(json!({ "status": "ok", "device": id })))
 }

@@ -39,6 +39,20 @@ pub(super) async fn upsert_device(conn: &mut Connection, device: &Device, now: D
     Ok(id.into())
 }
 
+/// Deletes the devices of a customer beyond so many, those first that were registered longest ago. The caller has locked the account.
+pub(super) async fn forget_crowd(conn: &mut Connection, customer: CustomerId, kept: i64) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "delete from devices where customer_id = $1 and id in (
+             select id from devices where customer_id = $1 order by updated_at desc, id desc offset $2
+         )",
+        customer.uuid(),
+        kept,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// Deletes one of the customer's own devices. Returns `false` if there is none.
 pub(super) async fn delete_device(
     conn: &mut Connection,

@@ -66,7 +66,7 @@ async fn login_with_idp_c(
     let idp_c = &storefront.identity_providers.idp_c;
     let provider = idp_c.offered()?;
     let login: Login = json::from_value(Value::Object(with_neutral_user_id(body, &idp_c.name, "idpCUserId")?))?;
-    let typed = Typed::parse(login.name.as_deref(), login.email.as_deref())?;
+    let typed = Typed { name: login.name, email: login.email };
     let proof = IdpCProof { user_id: &login.user_id, access_token: login.access_token.as_ref() };
     finish(&storefront, &SignInAttempt::new(&store, Method::Provider(Provider::IDP_C), None, client), provider.verify(proof), typed).await
 }

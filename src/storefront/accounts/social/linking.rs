@@ -8,30 +8,32 @@ use crate::kernel::ids::CustomerId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::providers::identity::{Flaw, VerifiedIdentity, VerifyError};
 use crate::storefront::accounts::signed_in::SignedIn;
-use crate::storefront::accounts::social::queries;
+use crate::storefront::accounts::social::queries::{self, Use};
 use crate::storefront::audit::SignInAttempt;
 use crate::storefront::customers::{self, Customer, LostClaims, NewCustomer};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
+use crate::storefront::tokens;
 
 /// How often a sign-in is tried, if a parallel one was faster or a link was deleted. A retry finds what the parallel one has committed.
 const MAX_ATTEMPTS: u32 = 4;
 
-/// The optional details of a new customer from the request.
+/// The optional details of a new customer, as the request has them. They are read when an account is opened: to a customer who has one they
+/// mean nothing, not even if they are wrong.
 #[derive(Debug, Default)]
 pub(super) struct Typed {
-    name: Option<String>,
-    email: Option<EmailAddress>,
+    pub(super) name: Option<String>,
+    pub(super) email: Option<String>,
 }
 
 impl Typed {
-    pub(super) fn parse(name: Option<&str>, email: Option<&str>) -> Result<Self, Problem> {
+    fn parse(&self) -> Result<(Option<String>, Option<EmailAddress>), Problem> {
         let mut errors = FieldErrors::default();
-        let is_given = |text: &&str| !text.trim().is_empty();
-        let name = name.filter(is_given).and_then(|name| errors.check("name", customers::parse_name(name)));
-        let email = email.filter(is_given).and_then(|email| errors.check("email", EmailAddress::parse(email)));
+        let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+        let name = given(&self.name).and_then(|name| errors.check("name", customers::parse_name(&name)));
+        let email = given(&self.email).and_then(|email| errors.check("email", EmailAddress::parse(&email)));
         errors.finish()?;
-        Ok(Self { name, email })
+        Ok((name, email))
     }
 }
 
@@ -51,7 +53,7 @@ pub(super) async fn sign_in(
 }
 
 /// Tries the sign-in in one transaction. Returns `None` and changes nothing if a parallel one has linked the subject, deleted the link or
-/// proven the address in the meantime. A token that was used before is refused like one that is not verified.
+/// proven the address in the meantime. A token that was used before is refused like one that is not verified, unless it is [repeated](Use).
 async fn try_to_sign_in(
     storefront: &Storefront,
     attempt: &SignInAttempt<'_>,
@@ -61,10 +63,14 @@ async fn try_to_sign_in(
     let (store, now) = (attempt.store, storefront.clock.now());
     let mut tx = storefront.pool.begin().await?;
     // Before any lock is taken: parallel requests with the same token wait here. A rollback undoes it if the sign-in fails.
-    if let Some(token) = &identity.token
-        && !queries::use_token(&mut tx, store.id, token).await?
-    {
-        return Err(VerifyError::from(Flaw::Used).into());
+    let token_use = match &identity.token {
+        Some(token) => queries::use_token(&mut tx, store.id, token, &attempt.client.client(), now).await?,
+        None => Use::First,
+    };
+    match token_use {
+        Use::First => {}
+        Use::Repeated { customer, session } if tokens::is_signed_in(&mut tx, customer, session, now).await? => {}
+        Use::Repeated { .. } | Use::Spent => return Err(VerifyError::from(Flaw::Used).into()),
     }
     let found = match queries::find_linked(&mut tx, store.id, identity).await? {
         Some(id) => customers::lock_customer_shared(&mut tx, id).await?.map(|customer| (customer, None)),
@@ -78,7 +84,15 @@ async fn try_to_sign_in(
     if queries::find_linked(&mut tx, store.id, identity).await? != Some(customer.id) {
         return Ok(None);
     }
+    if let Use::Repeated { customer: first, .. } = token_use
+        && first != customer.id
+    {
+        return Err(VerifyError::from(Flaw::Used).into());
+    }
     let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
+    if let (Some(token), Use::First) = (&identity.token, token_use) {
+        queries::note_session(&mut tx, store.id, token, (signed_in.customer.id, signed_in.session)).await?;
+    }
     tx.commit().await?;
     if let Some(lost) = lost {
         storefront.caches.invalidate_losers(lost);
@@ -94,7 +108,7 @@ async fn find_or_open(
     identity: &VerifiedIdentity,
     typed: &Typed,
     now: DateTime<Utc>,
-) -> Result<Option<(Customer, Option<LostClaims>)>, sqlx::Error> {
+) -> Result<Option<(Customer, Option<LostClaims>)>, Problem> {
     let store = attempt.store;
     if let Some(email) = identity.vouched_email()
         && let Some(owner) = customers::find_proven(tx, store.id, &Identity::Email(email.clone())).await?
@@ -102,24 +116,26 @@ async fn find_or_open(
         let owner = customers::lock_customer_shared(tx, owner.id).await?;
         return Ok(owner.filter(|owner| owner.proven_email().is_some_and(|own| own.key() == email.key())).map(|owner| (owner, None)));
     }
-    match customers::open_account(tx, attempt.origin(), &newcomer(store, identity, typed, now), now).await {
+    match customers::open_account(tx, attempt.origin(), &newcomer(store, identity, typed, now)?, now).await {
         Err(error) if violated_constraint(&error) == Some("customers_proven_email") => Ok(None),
-        opened => opened.map(|(customer, lost)| Some((customer, Some(lost)))),
+        Err(error) => Err(error.into()),
+        Ok((customer, lost)) => Ok(Some((customer, Some(lost)))),
     }
 }
 
 /// The details of a new account. The name is empty until the customer sets one if neither the app nor the provider supplies a
 /// name.
-fn newcomer(store: &Store, identity: &VerifiedIdentity, typed: &Typed, now: DateTime<Utc>) -> NewCustomer {
+fn newcomer(store: &Store, identity: &VerifiedIdentity, typed: &Typed, now: DateTime<Utc>) -> Result<NewCustomer, Problem> {
+    let (name, email) = typed.parse()?;
     let name_of_the_token = || identity.name.as_deref().and_then(|name| customers::parse_name(name).ok());
-    NewCustomer {
+    Ok(NewCustomer {
         id: CustomerId::new(now),
         store: store.id,
-        name: typed.name.clone().or_else(name_of_the_token).unwrap_or_default(),
-        email: identity.email.clone().or_else(|| typed.email.clone()),
+        name: name.or_else(name_of_the_token).unwrap_or_default(),
+        email: identity.email.clone().or(email),
         email_is_proven: identity.vouched_email().is_some(),
         phone: None,
         phone_is_proven: false,
         password_hash: None,
-    }
+    })
 }

@@ -33,7 +33,7 @@ fn mount_under(name: &str, routes: Routes<Storefront>, listed: &Arc<Listed>) -> 
                         JsonBody(Members(body)): JsonBody<Members>| async move {
         let provider = listed.oidc.offered()?;
         let login = Login::read(&listed, body)?;
-        let typed = Typed::parse(login.name(), None)?;
+        let typed = Typed { name: login.name().map(str::to_owned), email: None };
         let method = Method::Provider(listed.provider.clone());
         finish(&storefront, &SignInAttempt::new(&store, method, None, client), provider.verify(login.proof()), typed).await
     };

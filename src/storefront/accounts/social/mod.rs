@@ -12,7 +12,8 @@
 //!
 //! An address in the request body is always unproven: it opens no account and proves nothing.
 //!
-//! An identity token can be used once per store: `used_identity_tokens` stores its digest until the token is too old.
+//! An identity token can be used once per store: `used_identity_tokens` stores its digest until the token is too old. For a minute, the client
+//! that used it may present it again ([`Use`](queries::Use)).
 //!
 //! A link stays when its provider is no longer configured: it signs nobody in, the export of the customer shows it, and it works again when
 //! the provider is listed under the same name.
@@ -36,6 +37,7 @@ use crate::providers::identity::{VerifiedIdentity, VerifyError, user_id_member};
 use crate::storefront::accounts::signed_in::audited;
 use crate::storefront::accounts::social::linking::{Typed, sign_in};
 use crate::storefront::audit::SignInAttempt;
+use crate::storefront::guessing::{self, Kind};
 use crate::storefront::routes::{self, Routes, describe};
 use crate::storefront::state::Storefront;
 
@@ -54,6 +56,7 @@ fn description(body: Value) -> OperationDoc {
         .taking_body(body)
         .refusing(&[ProblemCode::ProviderNotConfigured, ProblemCode::IdentityNotVerified])
         .refusing(&[ProblemCode::AccountBanned, ProblemCode::ProviderUnavailable, ProblemCode::Overloaded])
+        .refusing(&[ProblemCode::GuessesExceeded])
 }
 
 fn path(name: &str) -> String {
@@ -67,9 +70,30 @@ async fn finish(
     verifying: impl Future<Output = Result<VerifiedIdentity, VerifyError>> + Send,
     typed: Typed,
 ) -> Result<Json<Value>, Problem> {
-    let flow = async { sign_in(storefront, attempt, verifying.await?, typed).await };
+    let flow = async {
+        let signing_in = async { sign_in(storefront, attempt, verifying.await?, typed).await };
+        match signing_in.await {
+            Err(problem) if problem.code() == ProblemCode::IdentityNotVerified => Err(count_failure(storefront, attempt, problem).await),
+            result => result,
+        }
+    };
     let signed_in = audited(storefront, attempt, flow.boxed()).await?;
     Ok(Json(signed_in.answer(&storefront.settings)))
+}
+
+/// Counts a proof that was refused against the client, and returns the problem for it. Whose proof is right is never refused for others in
+/// the same network: nobody guesses a signature.
+async fn count_failure(storefront: &Storefront, attempt: &SignInAttempt<'_>, refused: Problem) -> Problem {
+    let guess = storefront.guess(attempt.store.id, attempt.client.client(), Kind::Proof);
+    let counted = async { guessing::note_failed_proof(&mut storefront.pool.acquire().await?, &guess).await };
+    match counted.await {
+        Ok(Ok(())) => refused,
+        Ok(Err(exceeded)) => {
+            storefront.metrics.refused_guess("proof", "exceeded");
+            exceeded.into()
+        }
+        Err(error) => error.into(),
+    }
 }
 
 /// Gives the provider's id of the person its neutral name. It may be sent under the deployment's name for the provider.

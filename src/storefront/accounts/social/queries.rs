@@ -1,24 +1,79 @@
 //! The SQL of provider links and used identity tokens.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::providers::identity::{PresentedToken, VerifiedIdentity};
+use crate::storefront::guessing::Client;
+use crate::storefront::tokens::TokenId;
 
-/// Marks an identity token as used. Returns `false` if it was used in this store before. Waits for a parallel use of the same token.
-pub(super) async fn use_token(conn: &mut Connection, store: StoreId, token: &PresentedToken) -> Result<bool, sqlx::Error> {
+/// The time in which the client that has used a token may present it again: the answer got lost, or a button was tapped twice.
+const REPEATED_WITHIN: TimeDelta = TimeDelta::minutes(1);
+/// How often it may.
+const REPEATS: i32 = 2;
+
+/// What a token is presented for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Use {
+    First,
+    /// Again, by the same client and in time. A second session is opened, because the app may keep the token of either answer. It is bound to
+    /// the first one: to the same customer, and only as long as that session lasts.
+    Repeated {
+        customer: CustomerId,
+        session: TokenId,
+    },
+    Spent,
+}
+
+/// Marks an identity token as used in this store. Waits for a parallel use of the same token.
+pub(super) async fn use_token(
+    conn: &mut Connection,
+    store: StoreId,
+    token: &PresentedToken,
+    client: &Client,
+    now: DateTime<Utc>,
+) -> Result<Use, sqlx::Error> {
     let used = sqlx::query!(
-        "insert into used_identity_tokens (store_id, digest, expires_at) values ($1, $2, $3)
-         on conflict on constraint used_identity_tokens_pkey do nothing",
+        r#"insert into used_identity_tokens as kept (store_id, digest, expires_at, used_at, client) values ($1, $2, $3, $4, $5)
+         on conflict on constraint used_identity_tokens_pkey do update set repeats = kept.repeats + 1
+         where kept.client = $5 and kept.used_at > $6 and kept.repeats < $7 and kept.session is not null
+         returning customer_id as "customer_id: CustomerId", session"#,
         store.uuid(),
         token.digest.as_slice(),
         token.expires_at,
+        now,
+        client.mark.as_slice(),
+        now - REPEATED_WITHIN,
+        REPEATS,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(match used.map(|row| (row.customer_id, row.session)) {
+        None => Use::Spent,
+        Some((Some(customer), Some(session))) => Use::Repeated { customer, session: TokenId::of(session) },
+        Some(_) => Use::First,
+    })
+}
+
+/// Notes the session that a token has opened.
+pub(super) async fn note_session(
+    conn: &mut Connection,
+    store: StoreId,
+    token: &PresentedToken,
+    (customer, session): (CustomerId, TokenId),
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update used_identity_tokens set customer_id = $3, session = $4 where store_id = $1 and digest = $2",
+        store.uuid(),
+        token.digest.as_slice(),
+        customer.uuid(),
+        session.number(),
     )
     .execute(conn)
     .await?;
-    Ok(used.rows_affected() == 1)
+    Ok(())
 }
 
 /// Deletes the tokens that have expired.

@@ -13,12 +13,11 @@ use crate::kernel::ids::CustomerId;
 use crate::kernel::json::{JsonBody, JsonOptions};
 use crate::kernel::openapi::{OperationDoc, closed_object};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::rate_limit;
 use crate::resources::{EmptyBody, Line, PathId, Record, RecordTransaction, Resource, Shown, WriteRequest};
 use crate::storefront::accounts::{closure, export, password_reset};
 use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::state::Storefront;
-use crate::storefront::{codes, customers, passwords, tokens};
+use crate::storefront::{codes, customers, guessing, passwords, tokens};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -137,11 +136,11 @@ impl Storefront {
     async fn unlock(&self, caller: &Caller, id: CustomerId) -> Result<Shown<CustomerRecord>, Problem> {
         let mut locked = self.lock_account(caller, id).await?;
         let (store, names) = (locked.customer.fields.store_id, locked.customer.names());
-        let buckets: Vec<_> = names.iter().map(|name| passwords::bucket(store, name)).collect();
         let conn = locked.transaction.conn();
         codes::forget_open_codes(conn, id).await?;
         codes::forget_wrong_codes(conn, store, &names).await?;
-        rate_limit::clear(conn, &buckets).await?;
+        passwords::forget_wrong_passwords(conn, store, &names).await?;
+        guessing::forget_failures(conn, store, &names).await?;
         self.finish(locked, &["locked_out_until"]).await
     }
 

@@ -15,7 +15,6 @@ use crate::contact::PhoneNumber;
 use crate::kernel::clock::timestamp;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, StoreId};
-use crate::kernel::rate_limit;
 use crate::members;
 use crate::resources::{Extension, FilterForm, Instant, Meta, Operand, Record, Reference, Resource};
 use crate::storefront::state::Storefront;
@@ -57,6 +56,16 @@ crate::read_only! {
         /// Until when wrong codes or passwords keep the customer from signing in. Only in the response for a single customer.
         #[detail]
         locked_out_until: Option<Instant>,
+        /// What keeps the customer out: `codes` or `passwords`. Only in the response for a single customer.
+        #[detail]
+        locked_out_by: Option<String>,
+        /// How many lock-outs there were since the last sign-in, this one included. Only in the response for a single customer.
+        #[detail]
+        lockouts: Option<i32>,
+        /// Whether the lock-out lasts until an operator unlocks the customer, or a sign-in by another way. Only in the response for a
+        /// single customer.
+        #[detail]
+        locked_for_good: Option<bool>,
     }
     hidden {
         /// When the customer verified the email address.
@@ -116,17 +125,24 @@ impl Resource for CustomerRecord {
         let (store, now) = (customer.fields.store_id, storefront.clock.now());
         let names = customer.names();
         let by_codes = codes::find_lockout(conn, store, &names, now).await?;
-        let buckets: Vec<_> = names.iter().map(|name| passwords::bucket(store, name)).collect();
-        let by_passwords = rate_limit::refused_until(conn, &buckets, passwords::WRONG_PASSWORDS, now).await?;
-        Ok(members! { "locked_out_until": by_codes.max(by_passwords).map(timestamp) })
+        let by_passwords = passwords::find_lockout(conn, store, &names, now).await?;
+        let both = [("codes", by_codes), ("passwords", by_passwords)].into_iter();
+        let longest = both.filter_map(|(by, lockout)| Some((by, lockout?))).max_by_key(|(_, lockout)| lockout.until);
+        Ok(members! {
+            "locked_out_until": longest.map(|(_, lockout)| timestamp(lockout.until)),
+            "locked_out_by": longest.map(|(by, _)| by),
+            "lockouts": longest.map(|(_, lockout)| lockout.step),
+            "locked_for_good": longest.map(|(_, lockout)| lockout.for_good),
+        })
     }
 }
 
 impl Record<CustomerRecord> {
-    /// What wrong codes and wrong passwords of the account are counted under: its identities, and the account itself when it is signed in.
+    /// What wrong codes and wrong passwords of the account are counted under: the account itself, and its identities, as wrong codes are
+    /// counted at identities that are not proven.
     fn names(&self) -> Vec<String> {
         let email = self.fields.email.as_ref().map(|email| email.to_ascii_lowercase());
-        email.into_iter().chain(self.fields.phone.clone()).chain([self.id.to_string()]).collect()
+        email.into_iter().chain(self.fields.phone.clone()).chain([self.id.uuid().to_string()]).collect()
     }
 }
 

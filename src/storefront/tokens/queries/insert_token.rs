@@ -1,7 +1,7 @@
-//! The statement that issues a token. It also writes the entry in the audit and clears the wrong passwords, because a sign-in waits for
-//! one commit instead of three (`docs/performance.md`, A sign-in).
+//! The statement that issues a token. It also writes the entry in the audit, clears the wrong passwords and codes of the account and notes the
+//! client, because a sign-in waits for one commit instead of five (`docs/performance.md`, A sign-in).
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::contact::Identity;
 use crate::kernel::crypto::SecretDigest;
@@ -19,8 +19,13 @@ pub struct NewToken<'a> {
     pub password_hash: Option<&'a HashedPassword>,
 }
 
-/// Inserts a token, records the attempt in the audit under the same id, and clears the bucket that the attempt forgives. All of
-/// it is one statement and one round trip.
+/// The clients that a customer is known by.
+const KNOWN_CLIENTS: i64 = 20;
+/// The interval at which a known client is noted again.
+const SEEN_NOTED_EVERY: TimeDelta = TimeDelta::days(1);
+
+/// Inserts a token, records the attempt in the audit under the same id, forgets the wrong guesses at the account, and notes that the
+/// customer is known by this client. All of it is one statement and one round trip.
 ///
 /// Returns `None` and changes nothing if the token is issued for a password that is no longer the customer's, or if the account
 /// is closed or banned. The row lock serializes the statement with changes of either: the change sees the token, or the statement sees the
@@ -31,6 +36,7 @@ pub async fn insert_token(
     attempt: &SignInAttempt<'_>,
     now: DateTime<Utc>,
 ) -> Result<Option<TokenId>, sqlx::Error> {
+    let client = attempt.client.client();
     let id = sqlx::query_scalar!(
         "with still_theirs as (
              select from customers where id = $2 and closed_at is null and banned_at is null and password_hash = $12 for share
@@ -39,8 +45,20 @@ pub async fn insert_token(
          ), entry as (
              insert into sign_ins (id, store_id, customer_id, method, identity, outcome, address, user_agent, created_at, company_id)
              select $1, $6, $2, $7, $8, 'signed_in', $9, $10, $4, $13 from admitted
-         ), forgiven as (
-             delete from rate_limits where bucket = $11 and exists (select from admitted)
+         ), passwords as (
+             delete from wrong_passwords where store_id = $6 and subject = $2::uuid::text and exists (select from admitted)
+         ), codes as (
+             delete from wrong_codes where store_id = $6 and identity = $2::uuid::text and exists (select from admitted)
+         ), seen as (
+             insert into known_clients as kept (customer_id, client, store_id, last_seen_at)
+             select $2, $11, $6, $4 from admitted
+             where not exists (select from known_clients where customer_id = $2 and client = $11 and last_seen_at > $14)
+             on conflict on constraint known_clients_pkey do update set last_seen_at = excluded.last_seen_at
+             returning true
+         ), crowd as (
+             delete from known_clients where customer_id = $2 and exists (select from seen) and client in (
+                 select client from known_clients where customer_id = $2 and client <> $11 order by last_seen_at desc offset $15::bigint - 1
+             )
          )
          insert into customer_tokens (uuid, customer_id, digest, created_at, last_used_at, expires_at, company_id)
          select $1, $2, $3, $4, $4, $5, $13 from admitted returning id",
@@ -54,9 +72,11 @@ pub async fn insert_token(
         attempt.identity.as_ref().map(Identity::key),
         attempt.client.address.ip().to_string(),
         attempt.client.user_agent,
-        attempt.forgives(),
+        client.mark.as_slice(),
         token.password_hash.map(HashedPassword::expose),
         attempt.store.company_id.uuid(),
+        now - SEEN_NOTED_EVERY,
+        KNOWN_CLIENTS,
     )
     .fetch_optional(conn)
     .await?;

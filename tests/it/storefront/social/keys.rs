@@ -104,13 +104,17 @@ async fn without_any_keys_the_sign_in_is_unavailable_until_the_provider_answers(
         idp.answer_keys(answer).await;
         let refusal = login_with(&world, rsa()).await.refused(503, "provider_unavailable");
         assert!(!refusal.to_string().contains("oops"), "the provider's text does not leak");
-        world.pass(TimeDelta::seconds(20));
-        let refusal = login_with(&world, rsa()).await.refused(503, "provider_unavailable");
-        assert_eq!(refusal["retry_after"], 40);
-        assert_eq!(idp.asked("/keys").await.len(), 1);
-
+        // It is asked again after two seconds, then four, and so on up to a minute.
+        for (times, wait) in [2, 4, 8, 16, 32, 60, 60].into_iter().enumerate() {
+            let refusal = login_with(&world, rsa()).await.refused(503, "provider_unavailable");
+            assert_eq!(refusal["retry_after"], wait, "{times}");
+            assert_eq!(idp.asked("/keys").await.len(), times + 1);
+            world.pass(TimeDelta::seconds(wait) - TimeDelta::microseconds(1));
+            login_with(&world, rsa()).await.refused(503, "provider_unavailable");
+            assert_eq!(idp.asked("/keys").await.len(), times + 1);
+            world.pass(TimeDelta::microseconds(1));
+        }
         idp.publish(&[rsa()]).await;
-        world.pass(TimeDelta::seconds(40));
         login_with(&world, rsa()).await.ok(200);
     }
     assert!(elsewhere.asked("/keys").await.is_empty(), "redirects are not followed");

@@ -6,6 +6,7 @@ mod keys;
 mod listed;
 mod names;
 mod proofs;
+mod repeats;
 mod tokens;
 
 use serde_json::{Value, json};

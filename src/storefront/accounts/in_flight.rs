@@ -1,0 +1,65 @@
+//! A password that is being compared. It counts as wrong unless it turns out to be right: also if the client disconnects meanwhile, who would
+//! otherwise get the comparison for nothing.
+
+use crate::kernel::database::Connection;
+use crate::kernel::error_chain::chain;
+use crate::storefront::guessing::{self, Guess};
+use crate::storefront::passwords::{self, Counted};
+use crate::storefront::state::Storefront;
+
+/// A guess that is counted as in flight, until its verdict is counted.
+#[derive(Debug)]
+pub struct InFlight<'a> {
+    storefront: &'a Storefront,
+    guess: Guess,
+    /// Taken when the verdict is known.
+    counted: Option<Counted>,
+}
+
+impl<'a> InFlight<'a> {
+    pub fn new(storefront: &'a Storefront, guess: Guess, counted: Counted) -> Self {
+        Self { storefront, guess, counted: Some(counted) }
+    }
+
+    /// It was right, and the customer is signed in: the wrong ones are forgotten already.
+    pub async fn signed_in(mut self, conn: &mut Connection) -> Result<(), sqlx::Error> {
+        match self.counted.take() {
+            Some(counted) if counted.has_failed => guessing::take_back(conn, &self.guess, &counted.subject).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// It was right, but the customer may not sign in.
+    pub async fn right_in_vain(mut self, conn: &mut Connection) -> Result<(), sqlx::Error> {
+        match self.counted.take() {
+            Some(counted) => passwords::settle_right(conn, self.guess.store, &counted.subject, self.guess.now).await,
+            None => Ok(()),
+        }
+    }
+
+    /// It was wrong. The count does not depend on the client's patience.
+    pub async fn wrong(mut self) -> Result<(), sqlx::Error> {
+        match self.counted.take() {
+            Some(counted) => self.storefront.lifecycle.finish(count(self.storefront.clone(), self.guess, counted)).await,
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        let Some(counted) = self.counted.take() else { return };
+        let counting = count(self.storefront.clone(), self.guess, counted);
+        self.storefront.lifecycle.spawn(async move {
+            if let Err(error) = counting.await {
+                tracing::warn!(error = chain(&error), "a password whose client had gone could not be counted as wrong");
+            }
+        });
+    }
+}
+
+async fn count(storefront: Storefront, guess: Guess, counted: Counted) -> Result<(), sqlx::Error> {
+    let mut conn = storefront.pool.acquire().await?;
+    passwords::settle_wrong(&mut conn, guess.store, &counted.subject, guess.now).await?;
+    guessing::note_wrong(&mut conn, &guess, &counted.subject).await
+}

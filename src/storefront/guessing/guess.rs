@@ -1,0 +1,173 @@
+//! A guess, and how the client that makes it stands.
+
+use std::num::NonZeroU32;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::kernel::clock::seconds_until;
+use crate::kernel::crypto::sha256;
+use crate::kernel::ids::StoreId;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::rate_limit::Rule;
+use crate::storefront::guessing::Client;
+
+/// The time in which the failures of a network count (`storefront.failures_per_address`).
+const NETWORK_WINDOW: TimeDelta = TimeDelta::minutes(15);
+/// Wrong guesses at one subject from one network: two lock-outs, so that nobody keeps another one locked out from one place.
+pub(super) const HERE: Rule = Rule { limit: 20, window: TimeDelta::hours(24) };
+/// The wrong guesses of [`HERE`] up to which a known client is favoured.
+const ALLOWANCE: i64 = 5;
+
+/// What is guessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Code,
+    Password,
+    /// What an identity provider has signed. It is not a guess at anybody, so it counts by the network alone.
+    Proof,
+}
+
+impl Kind {
+    /// Those at a subject.
+    const AT_SUBJECTS: [Self; 2] = [Self::Code, Self::Password];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Code => "code",
+            Self::Password => "password",
+            Self::Proof => "proof",
+        }
+    }
+}
+
+/// A guess of a client of a store.
+#[derive(Clone, Copy, Debug)]
+pub struct Guess {
+    pub store: StoreId,
+    pub client: Client,
+    pub kind: Kind,
+    /// `storefront.failures_per_address`
+    pub failures_per_address: NonZeroU32,
+    pub now: DateTime<Utc>,
+}
+
+impl Guess {
+    /// The limit of the network, over all subjects.
+    pub fn of_network(&self) -> Rule {
+        Rule { limit: self.failures_per_address.get(), window: NETWORK_WINDOW }
+    }
+
+    pub fn network_bucket(&self) -> String {
+        format!("{}{}", of_store(self.store), self.client.network)
+    }
+
+    /// What the bucket at one subject begins with.
+    pub fn here_prefix(&self) -> String {
+        format!("{}:{}:", self.network_bucket(), self.kind.as_str())
+    }
+
+    /// The bucket at one subject.
+    pub(super) fn here_bucket(&self, subject: &str) -> String {
+        format!("{}{}", self.here_prefix(), digest(subject))
+    }
+
+    /// The buckets at one subject of both kinds.
+    pub(super) fn here_buckets(&self, subject: &str) -> Vec<String> {
+        Kind::AT_SUBJECTS.iter().map(|kind| Self { kind: *kind, ..*self }.here_bucket(subject)).collect()
+    }
+
+    pub fn network_since(&self) -> DateTime<Utc> {
+        self.now - NETWORK_WINDOW
+    }
+
+    pub fn here_since(&self) -> DateTime<Utc> {
+        self.now - HERE.window
+    }
+
+    pub fn here_limit(&self) -> i64 {
+        HERE.limit.into()
+    }
+
+    pub fn allowance(&self) -> i64 {
+        ALLOWANCE
+    }
+}
+
+/// What the buckets of a store begin with.
+pub(super) fn of_store(store: StoreId) -> String {
+    format!("failures:{store}:")
+}
+
+/// What the buckets at a subject end with: a digest, because the subject may be personal.
+pub(super) fn digest(subject: &str) -> String {
+    hex::encode(sha256(subject))
+}
+
+/// How a client stands before a guess. Read by [`standing!`].
+#[derive(Clone, Copy, Debug)]
+pub struct Standing {
+    /// Whether the customer has signed in from the client before, and the client has guessed wrong only a few times since.
+    pub is_favoured: bool,
+    /// Whether the client has guessed wrong at the subject before.
+    pub has_failed: bool,
+    /// Until when the client is refused without being counted.
+    pub refused_until: Option<DateTime<Utc>>,
+}
+
+/// There were too many wrong guesses from here.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the client has guessed wrong too often")]
+pub struct Exceeded {
+    /// Seconds until another guess may be made.
+    pub seconds: u64,
+}
+
+impl Standing {
+    /// Whether the client may guess.
+    pub fn admit(&self, now: DateTime<Utc>) -> Result<(), Exceeded> {
+        self.refused_until.map_or(Ok(()), |until| Err(Exceeded { seconds: seconds_until(until, now) }))
+    }
+}
+
+impl From<Exceeded> for Problem {
+    fn from(Exceeded { seconds }: Exceeded) -> Self {
+        Self::new(ProblemCode::GuessesExceeded).retry_after(seconds)
+    }
+}
+
+/// A query about a guess. `$subject` are the expressions of a `with` that end with `subject`: one row with the columns `subject` and
+/// `customer_id`, the account that it is, if it is one. `$rest` reads `standing`, which is that row and the fields of [`Standing`]. The
+/// parameters of both start at `$11`; `$1` is the store and `$2` the time of the guess.
+macro_rules! standing {
+    ($subject:literal, $rest:literal, $guess:expr $(, $more:expr)*) => {
+        sqlx::query!(
+            "with " + $subject + r#", counts as (
+             select subject.subject, subject.customer_id, network.hits as of_network, network.oldest as oldest_of_network,
+                    here.hits as at_subject, here.oldest as oldest_at_subject,
+                    exists (select from known_clients where known_clients.customer_id = subject.customer_id and client = $5) as is_known
+             from subject,
+                  lateral (select count(*) as hits, min(hit) as oldest from rate_limits, unnest(hits) as hit where bucket = $3 and hit > $6) as network,
+                  lateral (select count(*) as hits, min(hit) as oldest from rate_limits, unnest(hits) as hit
+                           where bucket = $4 || encode(sha256(convert_to(subject.subject, 'UTF8')), 'hex') and hit > $8) as here
+         ), standing as (
+             select subject, customer_id, is_known and at_subject < $10 as is_favoured, at_subject > 0 as has_failed,
+                    case when is_known and at_subject < $10 then null
+                         when of_network >= $7 then oldest_of_network + ($2::timestamptz - $6::timestamptz)
+                         when at_subject >= $9 then oldest_at_subject + ($2::timestamptz - $8::timestamptz) end as refused_until
+             from counts
+         ), "# + $rest,
+            $guess.store.uuid(),
+            $guess.now,
+            $guess.network_bucket(),
+            $guess.here_prefix(),
+            $guess.client.mark.as_slice(),
+            $guess.network_since(),
+            i64::from($guess.of_network().limit),
+            $guess.here_since(),
+            $guess.here_limit(),
+            $guess.allowance(),
+            $($more,)*
+        )
+    };
+}
+pub(crate) use standing;

@@ -1,0 +1,25 @@
+//! Guessing: a wrong code or password costs the one who guesses, and the owner of the account as little as possible (decisions, section 4).
+//!
+//! A wrong guess counts three times, and each count refuses for itself:
+//!
+//! * by the **subject** it is a guess at: the account that the identity leads to, whatever identity is typed, or else the identity. Ten
+//!   lock the subject out, each time for longer ([`lockouts`]). [`codes`](crate::storefront::codes) and
+//!   [`passwords`](crate::storefront::passwords) count these;
+//! * by the **network** of the client, over all subjects of a store ([`failures`]): who tries one password at many accounts is refused
+//!   before anything is counted against the accounts;
+//! * by both, at **one subject from one network**: one client locks a customer out for an hour and a quarter a day, and no longer.
+//!
+//! A client that the customer has signed in from before ([`known`]) is *favoured*: neither a lock-out that others have caused nor the
+//! failures of others in its network refuse it, until it has made a few wrong guesses of its own.
+
+mod client;
+mod failures;
+mod guess;
+mod known;
+pub mod lockouts;
+
+pub use client::Client;
+pub use failures::{forget_failures, note_failed_proof, note_wrong, take_back};
+pub(crate) use guess::standing;
+pub use guess::{Exceeded, Guess, Kind, Standing};
+pub use known::{forget_clients, forget_old_clients};
