@@ -10,14 +10,14 @@ use serde_json::Value;
 use crate::contact::{EmailAddress, Identity};
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::json::JsonBody;
+use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::password_hashing::{Comparison, HashingPlace};
-use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::signed_in::{SignedIn, audited};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
 use crate::storefront::codes::{self, IssueRequest, SubmittedCode, Target};
 use crate::storefront::customers::{self, Customer};
-use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::passwords;
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Body, Routes, body, describe};
@@ -82,7 +82,7 @@ async fn send_sign_in_code(
     match (&request.phone, &request.identity) {
         (None, Some(address)) if address.contains('@') => mail_sign_in_code(storefront, store, languages, address).await,
         (Some(phone), _) | (None, Some(phone)) => text_sign_in_code(storefront, store, languages, phone).await,
-        (None, None) => Err(FieldErrors::one("phone", "phone is required.")),
+        (None, None) => Err(FieldErrors::one("phone", Sentence::new("{} is required.").with("phone"))),
     }
 }
 
