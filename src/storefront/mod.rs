@@ -20,6 +20,7 @@
 //! audit                     every attempt to sign in
 //! customers                 accounts, and which identities belong to them
 //! stores  passwords         stores with their keys and limits; rules for new passwords
+//! test_identities           numbers and addresses whose codes are fixed
 //! purpose  metrics          what a code is for; what is counted of codes, texts and sign-ins
 //! ```
 //!
@@ -58,6 +59,7 @@ mod routes;
 mod sending;
 mod state;
 mod stores;
+mod test_identities;
 mod tokens;
 
 use chrono::TimeDelta;

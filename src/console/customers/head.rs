@@ -29,6 +29,8 @@ pub(super) struct Customer {
     pub(super) closed_at: Option<DateTime<Utc>>,
     pub(super) locked_out_until: Option<DateTime<Utc>>,
     pub(super) created_at: DateTime<Utc>,
+    /// Whether the account was made with a test identity.
+    pub(super) test: bool,
 }
 
 impl Customer {

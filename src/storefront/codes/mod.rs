@@ -6,6 +6,7 @@
 //! [`VerifiedCode`](check::VerifiedCode), which the flow must consume in its own transaction. Only one caller can consume a code.
 
 mod check;
+mod fixed;
 mod issue;
 mod queries;
 mod rules;
