@@ -77,8 +77,9 @@ pub struct EndsAt(pub Instant);
 /// Serves HTTP/1 on `listener` until `stopping` is cancelled and the requests in flight have finished.
 ///
 /// A connection is closed if it does not send a whole request head within [`Limits::header_timeout`]. A request head that is too large
-/// gets status 431, one that is no HTTP gets 400, both with a problem document. An idle connection counts as one that has not sent its head. A connection is reset if its client does not read a
-/// response for [`Limits::write_timeout`], however many requests it has sent ahead.
+/// gets status 431, one that is no HTTP gets 400, both with a problem document. An idle connection counts as one that has not sent its
+/// head. A connection is reset if its client does not read a response for [`Limits::write_timeout`], however many requests it has sent
+/// ahead.
 pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stopping: CancellationToken) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     setsockopt(&listener, SndBuf, &SEND_BUFFER)?;
@@ -120,6 +121,7 @@ impl Open {
         _ = stream.set_nodelay(true);
         let Ok(service) = self.services.call(client).await;
         let patience = Patience::new(self.write_timeout);
+        // Whether the last response refused a body that its client may still be sending.
         let (noting, unread) = (patience.clone(), Arc::new(AtomicBool::new(false)));
         let leaves_unread = Arc::clone(&unread);
         let service = MapResponse::new(service, move |response: Response| {

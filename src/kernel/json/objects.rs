@@ -18,7 +18,7 @@ struct Checked<V> {
     is_object: bool,
 }
 
-/// Wraps what reads a part.
+/// Wraps what reads a part of a value.
 struct Part<T>(T);
 
 fn any<V>(visitor: V) -> Checked<V> {
