@@ -11,6 +11,8 @@ mod process;
 mod sealed;
 mod state;
 
+use std::time::Duration;
+
 use axum::Router;
 use axum::http::{HeaderName, Method, header};
 use axum::middleware::from_fn_with_state;
@@ -21,11 +23,13 @@ use crate::companies;
 use crate::config::{Config, Environment};
 use crate::console::{self, Api, Console};
 use crate::dev;
+use crate::developers;
 use crate::gateways;
 use crate::handbook::Handbook;
 use crate::kernel::client_address::TrustedProxies;
 use crate::kernel::middleware;
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::request_body::BodyLimits;
 use crate::kernel::web_origin::WebOrigin;
 use crate::resources::KindDoc;
 use crate::{realtime, storefront};
@@ -36,6 +40,11 @@ pub use metrics::{Metrics, Swept};
 pub use process::{Dependencies, Process, SetupError};
 pub use sealed::sealed_columns;
 pub use state::AppState;
+
+/// The headers of responses that apps in browsers may read, besides the usual ones.
+const EXPOSED: [&str; 4] = ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "x-request-id"];
+/// How long browsers need not ask again whether they may call. Chromium asks after two hours in any case.
+const PREFLIGHT_MAX_AGE: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// The routes of all modules; in development, those of the mailbox too. An unknown path gets `route_unknown`.
 pub fn router(state: AppState, config: &Config) -> Router {
@@ -59,6 +68,8 @@ pub fn router(state: AppState, config: &Config) -> Router {
         traces: state.traces.clone(),
         metrics: state.requests.clone(),
         access_log: config.log.access,
+        body_limits: BodyLimits::new(gateways::LARGER_BODIES.into_iter().chain(developers::LARGER_BODIES)),
+        customers_below: storefront::PATH,
         stopping: lifecycle.stopping().clone(),
     };
     let api = router.with_state::<()>(state);
@@ -111,6 +122,7 @@ fn cors(origins: &[WebOrigin]) -> Option<CorsLayer> {
         .allow_origin(AllowOrigin::list(origins.iter().map(|WebOrigin(origin)| origin.clone())))
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
         .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE, header::IF_MATCH, HeaderName::from_static("customer-token")])
-        .expose_headers([header::ETAG, header::RETRY_AFTER, HeaderName::from_static("x-request-id")]);
+        .expose_headers([header::ETAG, header::RETRY_AFTER].into_iter().chain(EXPOSED.map(HeaderName::from_static)).collect::<Vec<_>>())
+        .max_age(PREFLIGHT_MAX_AGE);
     Some(layer)
 }

@@ -4,7 +4,9 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use crate::kernel::ids::{CompanyId, CustomerId, GatewayId, KeyId, OperatorId, OperatorSessionId, PortalLinkId, StoreId, SubscriptionId};
+use crate::kernel::ids::{
+    CompanyId, CustomerId, GatewayId, KeyId, OperatorId, OperatorSessionId, PortalLinkId, StoreId, SubscriptionId, TestIdentityId,
+};
 
 /// What was done to a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,12 +65,25 @@ pub enum ChangedRecord {
     OperatorSession(OperatorSessionId),
     /// A link into the portal.
     PortalLink(PortalLinkId),
+    /// A phone number or email address whose code is fixed.
+    TestIdentity(TestIdentityId),
 }
 
 impl ChangedRecord {
     /// The words that entries store for the kinds.
-    pub const KINDS: &'static [&'static str] =
-        &["company", "api_key", "store", "store_key", "webhook", "gateway", "customer", "operator", "operator_session", "portal_link"];
+    pub const KINDS: &'static [&'static str] = &[
+        "company",
+        "api_key",
+        "store",
+        "store_key",
+        "webhook",
+        "gateway",
+        "customer",
+        "operator",
+        "operator_session",
+        "portal_link",
+        "test_identity",
+    ];
 
     /// One of [`Self::KINDS`].
     pub fn kind(self) -> &'static str {
@@ -83,6 +98,7 @@ impl ChangedRecord {
             Self::Operator(_) => "operator",
             Self::OperatorSession(_) => "operator_session",
             Self::PortalLink(_) => "portal_link",
+            Self::TestIdentity(_) => "test_identity",
         }
     }
 
@@ -97,6 +113,7 @@ impl ChangedRecord {
             Self::Operator(id) => id.uuid(),
             Self::OperatorSession(id) => id.uuid(),
             Self::PortalLink(id) => id.uuid(),
+            Self::TestIdentity(id) => id.uuid(),
         }
     }
 
@@ -113,6 +130,7 @@ impl ChangedRecord {
             Self::Operator(id.into()),
             Self::OperatorSession(id.into()),
             Self::PortalLink(id.into()),
+            Self::TestIdentity(id.into()),
         ];
         kinds.into_iter().find(|record| record.kind() == kind)
     }
@@ -131,6 +149,7 @@ impl fmt::Display for ChangedRecord {
             Self::Operator(id) => id.fmt(f),
             Self::OperatorSession(id) => id.fmt(f),
             Self::PortalLink(id) => id.fmt(f),
+            Self::TestIdentity(id) => id.fmt(f),
         }
     }
 }

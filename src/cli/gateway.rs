@@ -116,8 +116,8 @@ fn no_secret_key(driver: &dyn GatewayDriver) -> String {
 
 /// What can be done about a gateway that was refused.
 fn not_created(problem: Problem) -> Failure {
-    let field = problem.fields().keys().next().map_or("", String::as_str);
-    match field.split_once('.').unwrap_or((field, "")) {
+    let field = problem.fields().into_keys().next().unwrap_or_default();
+    match field.split_once('.').unwrap_or((&field, "")) {
         ("driver", _) => "the company already has an active card gateway; rotate its secret key instead".into(),
         ("settings", path) => {
             format!("a gateway with this driver needs settings ({path}: {problem}); create it with POST ledger/int/v1/gateways").into()

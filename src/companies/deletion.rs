@@ -74,6 +74,7 @@ pub const TABLES: &[(&str, &str)] = &[
     ("sign_ins", OF_STORES),
     ("sign_in_hours", OWN),
     ("customers", OF_STORES),
+    ("test_identities", OWN),
     ("store_keys", OF_STORES),
     ("stores", OWN),
     ("operator_mails", OF_OPERATORS),

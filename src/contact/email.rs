@@ -32,6 +32,10 @@ impl EmailAddress {
             return Err(InvalidEmailAddress);
         }
         Checked::parse_with_options(&address, options).map_err(|_| InvalidEmailAddress)?;
+        // No top-level domain is a number; such a domain is the address of a machine, or nothing.
+        if domain.rsplit('.').next().is_none_or(|last| last.bytes().all(|byte| byte.is_ascii_digit())) {
+            return Err(InvalidEmailAddress);
+        }
         Ok(Self(address))
     }
 
@@ -134,6 +138,12 @@ mod tests {
             "@example.com",
             "ada@localhost",
             "ada@[127.0.0.1]",
+            "ada@[IPv6:2001:db8::1]",
+            "ada@127.0.0.1",
+            "ada@123.456",
+            "ada@example.123",
+            "ada@１２７.0.0.1",
+            "ada@127.1",
             "Ada <ada@example.com>",
             "a b@example.com",
             "ada@example.com\r\nBcc: eve@example.com",

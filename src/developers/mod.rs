@@ -24,11 +24,11 @@ mod publishing;
 mod state;
 mod stream;
 
-use axum::extract::{DefaultBodyLimit, FromRef};
-use axum::handler::Handler;
+use axum::extract::FromRef;
 use axum::http::Method;
 
 use crate::companies::Companies;
+use crate::kernel::request_body::LargerBody;
 use crate::operators::Operators;
 use crate::resources::Extension;
 
@@ -37,6 +37,9 @@ pub use operators::{OperatorBody, OperatorRecord};
 pub use publishing::Publishing;
 pub use state::Developers;
 pub use stream::{Settings as StreamsSettings, Streams};
+
+/// The routes that take larger bodies than others.
+pub const LARGER_BODIES: [LargerBody; 1] = [("/developers/int/v1/events", publishing::BODY_LIMIT)];
 
 /// The routes below `developers/int/v1`.
 pub fn extension<S>() -> Extension<S>
@@ -48,12 +51,11 @@ where
     Operators: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    let publish = publishing::publish.layer(DefaultBodyLimit::max(publishing::BODY_LIMIT));
     api_keys::extension()
         .merge(operators::extension())
         .read_only::<changes::LoggedChange>()
         .read_only::<events::LoggedEvent>()
-        .route(Method::POST, "/events", publishing::doc(), publish)
+        .route(Method::POST, "/events", publishing::doc(), publishing::publish)
         .route(Method::GET, "/events/stream", stream::doc(), stream::stream)
         .route(Method::GET, "/event-types", event_types::list_doc(), event_types::list)
         .route(Method::GET, "/event-types/{name}", event_types::find_doc(), event_types::find)

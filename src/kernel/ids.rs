@@ -51,7 +51,7 @@ pub struct InvalidId {
 }
 
 /// A new UUIDv7 for the instant `now`.
-pub(super) fn uuid_v7(now: DateTime<Utc>) -> Uuid {
+pub fn uuid_v7(now: DateTime<Utc>) -> Uuid {
     let seconds = u64::try_from(now.timestamp()).expect("the clock is after 1970");
     Uuid::new_v7(Timestamp::from_unix(NoContext, seconds, now.timestamp_subsec_nanos()))
 }
@@ -136,6 +136,8 @@ typed_ids! {
     ChangeId, "change";
     /// An end customer of one store.
     CustomerId, "customer";
+    /// A phone number or email address for tests.
+    TestIdentityId, "testidentity";
     /// A customer's session, as operators refer to it. It differs from the number at the start of the token.
     SessionId, "session";
     /// An entry of the sign-in audit log.

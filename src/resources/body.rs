@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::kernel::json;
 use crate::kernel::openapi::closed_object;
-use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::problem::Problem;
 use crate::resources::Editable;
 
 /// The body of a route that takes no fields: an empty body or an empty object.
@@ -25,12 +25,7 @@ impl EmptyBody {
 
 /// Reads `{…}` or `{"<singular>":{…}}`.
 pub fn read<R: Editable>(singular: &str, body: &RawValue) -> Result<R::Body, Problem> {
-    let members = unwrapped(body.get(), singular);
-    // Serde would read an array as the fields in their order.
-    if !is_object(members) {
-        return Err(Problem::new(ProblemCode::BodyInvalid).detail("The body must be a JSON object."));
-    }
-    json::parse(members.as_bytes())
+    json::parse(unwrapped(body.get(), singular).as_bytes())
 }
 
 fn unwrapped<'a>(body: &'a str, singular: &str) -> &'a str {
@@ -49,6 +44,7 @@ fn is_object(json: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::problem::ProblemCode;
     use crate::resources::Resource;
     use crate::resources::kind::example::Shelf;
 

@@ -21,6 +21,7 @@
 //! customers                 accounts, and which identities belong to them
 //! stores  passwords         stores with their keys and limits; rules for new passwords, and lock-outs by wrong ones
 //! guessing                  what a wrong guess costs the client that makes it
+//! test_identities           numbers and addresses whose codes are fixed
 //! purpose  metrics          what a code is for; what is counted of codes, texts and sign-ins
 //! ```
 //!
@@ -62,6 +63,7 @@ mod routes;
 mod sending;
 mod state;
 mod stores;
+mod test_identities;
 mod tokens;
 
 use chrono::TimeDelta;

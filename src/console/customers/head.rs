@@ -32,6 +32,8 @@ pub(super) struct Customer {
     lockouts: Option<i32>,
     locked_for_good: Option<bool>,
     pub(super) created_at: DateTime<Utc>,
+    /// Whether the account was made with a test identity.
+    pub(super) test: bool,
 }
 
 impl Customer {

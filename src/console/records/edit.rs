@@ -186,12 +186,13 @@ impl Draft {
         if !problem.code().status().is_client_error() {
             return Err(problem.into());
         }
-        self.errors.extend(problem.fields().clone());
+        let fields = problem.fields();
         // What is not asked by this form is told above it.
         let told = |name: &String| self.entered.keys().any(|asked| name == asked || name.starts_with(&format!("{asked}.")));
-        if !problem.fields().keys().any(told) || !problem.fields().keys().all(told) {
+        if !fields.keys().any(told) || !fields.keys().all(told) {
             self.refusal = Some(problem.to_string());
         }
+        self.errors.extend(fields);
         Ok(())
     }
 }

@@ -36,6 +36,7 @@ const GROUPS: [(&str, &[(&str, &str)]); 4] = [
         "Settings",
         &[
             ("storefront", "stores"),
+            ("storefront", "test-identities"),
             ("developers", "api-keys"),
             ("ledger", "gateways"),
             ("developers", "replays"),

@@ -126,5 +126,5 @@ fn of_data(problem: &Problem) -> Vec<String> {
     if problem.code() == ProblemCode::BodyTooLarge {
         return vec![problem.to_string()];
     }
-    problem.fields().iter().filter(|(field, _)| field.starts_with("data")).flat_map(|(_, errors)| errors.clone()).collect()
+    problem.fields().into_iter().filter(|(field, _)| field.starts_with("data")).flat_map(|(_, errors)| errors).collect()
 }

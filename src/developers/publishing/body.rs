@@ -11,16 +11,16 @@ use crate::events::{Catalogue, EventName, NewEvent, Publisher};
 use crate::kernel::crypto::sha256;
 use crate::kernel::ids::AnyId;
 use crate::kernel::json;
-use crate::kernel::middleware;
 use crate::kernel::openapi::closed_object;
 use crate::kernel::problem::{FieldErrors, Problem};
+use crate::kernel::request_body;
 use crate::kernel::traces;
 use crate::resources::{FieldType, Line};
 
 /// The maximum number of events in one request.
 const MAX_EVENTS: usize = 500;
 /// The maximum length of an event as it is sent, in bytes.
-const MAX_EVENT_SIZE: usize = middleware::BODY_LIMIT;
+const MAX_EVENT_SIZE: usize = request_body::BODY_LIMIT;
 
 /// One or more validated events.
 #[derive(Debug)]

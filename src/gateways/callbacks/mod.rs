@@ -30,12 +30,13 @@ mod resolve;
 mod retry;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, FromRef};
+use axum::extract::FromRef;
 use axum::http::Method;
 use axum::routing::post;
 
 use crate::companies::Companies;
 use crate::gateways::state::Gateways;
+use crate::kernel::request_body::LargerBody;
 use crate::resources::Extension;
 
 pub use documentation::description;
@@ -43,6 +44,11 @@ pub use record::{CallbackRecord, export_callbacks};
 
 /// Maximum length of a callback body (decisions, section 1).
 const BODY_LIMIT: usize = 1024 * 1024;
+const WITH_KEY: &str = "/webhooks";
+const WITHOUT_KEY: &str = "/webhooks/{gateway}";
+
+/// The routes that take larger bodies than others.
+pub const LARGER_BODIES: [LargerBody; 2] = [(WITH_KEY, BODY_LIMIT), (WITHOUT_KEY, BODY_LIMIT)];
 
 /// `POST /webhooks` and `POST /webhooks/{gateway}`.
 pub fn receiving_routes<S>() -> Router<S>
@@ -51,10 +57,7 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    Router::new()
-        .route("/webhooks", post(receive::with_key))
-        .route("/webhooks/{gateway}", post(receive::without_key))
-        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+    Router::new().route(WITH_KEY, post(receive::with_key)).route(WITHOUT_KEY, post(receive::without_key))
 }
 
 /// The read-only resource of the ledger, and the route that processes a callback by hand.

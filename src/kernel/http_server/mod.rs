@@ -4,6 +4,7 @@
 //! A client that sends slowly, reads slowly or does nothing holds a place and nothing else. No address gets so many places that others
 //! are kept out.
 
+mod parting;
 mod patient_stream;
 mod places;
 
@@ -11,10 +12,13 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroU32;
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
 use axum::extract::connect_info::IntoMakeServiceWithConnectInfo;
+use axum::http::StatusCode;
 use axum::response::Response;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -31,6 +35,7 @@ use tower::util::MapResponse;
 use crate::kernel::client_address::TrustedProxies;
 use crate::kernel::error_chain::chain;
 
+use parting::{PartingStream, Remains};
 use patient_stream::{Patience, PatientStream};
 use places::{Place, Places};
 
@@ -72,8 +77,9 @@ pub struct EndsAt(pub Instant);
 /// Serves HTTP/1 on `listener` until `stopping` is cancelled and the requests in flight have finished.
 ///
 /// A connection is closed if it does not send a whole request head within [`Limits::header_timeout`]. A request head that is too large
-/// gets status 431. An idle connection counts as one that has not sent its head. A connection is reset if its client does not read a
-/// response for [`Limits::write_timeout`], however many requests it has sent ahead.
+/// gets status 431, one that is no HTTP gets 400, both with a problem document. An idle connection counts as one that has not sent its
+/// head. A connection is reset if its client does not read a response for [`Limits::write_timeout`], however many requests it has sent
+/// ahead.
 pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stopping: CancellationToken) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     setsockopt(&listener, SndBuf, &SEND_BUFFER)?;
@@ -115,28 +121,38 @@ impl Open {
         _ = stream.set_nodelay(true);
         let Ok(service) = self.services.call(client).await;
         let patience = Patience::new(self.write_timeout);
-        let noting = patience.clone();
+        // Whether the last response refused a body that its client may still be sending.
+        let (noting, unread) = (patience.clone(), Arc::new(AtomicBool::new(false)));
+        let leaves_unread = Arc::clone(&unread);
         let service = MapResponse::new(service, move |response: Response| {
+            leaves_unread
+                .store(matches!(response.status(), StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE), Ordering::Relaxed);
             noting.begin_response(response.extensions().get().map(|EndsAt(moment)| *moment));
             response
         });
-        let stream = PatientStream::new(stream, patience.clone());
+        let remains = Remains::default();
+        let stream = PartingStream::new(PatientStream::new(stream, patience.clone()), remains.clone());
         let connection = self.http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
         let stopping = self.stopping.clone();
-        self.connections.spawn(async move {
-            let (_place, mut connection) = (place, pin!(connection));
-            // Errors of a connection concern its client only.
+        let conversation = async move {
+            let mut connection = pin!(connection);
             tokio::select! {
-                _ = connection.as_mut() => {}
+                ended = connection.as_mut() => ended,
                 () = stopping.cancelled() => {
-                    if timeout(LAST_REQUEST, connection.as_mut()).await.is_ok() {
-                        return;
+                    if let Ok(ended) = timeout(LAST_REQUEST, connection.as_mut()).await {
+                        return ended;
                     }
                     patience.end_connection();
                     connection.as_mut().graceful_shutdown();
-                    _ = timeout(SHUTDOWN_GRACE, connection).await;
+                    timeout(SHUTDOWN_GRACE, connection).await.unwrap_or(Ok(()))
                 }
             }
+        };
+        self.connections.spawn(async move {
+            let _place = place;
+            let refused = conversation.await.is_err_and(|error| error.is_parse());
+            // Errors of a connection concern its client only.
+            _ = remains.part(refused, unread.load(Ordering::Relaxed)).await;
         });
     }
 }

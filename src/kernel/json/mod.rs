@@ -1,6 +1,8 @@
 //! JSON request bodies, with strict validation.
 
+mod misfit;
 mod numbers;
+mod objects;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
@@ -9,7 +11,9 @@ use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::problem::{Problem, ProblemCode, Sentence};
+
+use objects::Objects;
 
 /// A JSON body of type `T`. A request without one is refused: what is cut off on its way, or sent to the wrong route, must not create or
 /// change anything.
@@ -95,31 +99,30 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-/// Parses a whole body. Syntax errors become `json_invalid`; wrong fields, NUL characters and numbers that cannot be kept become
-/// `body_invalid`.
+/// Parses a whole body. Syntax errors become `json_invalid`; wrong fields, lists in place of objects, NUL characters and numbers that cannot
+/// be kept become `body_invalid`.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     refuse_nul(bytes)?;
     let bytes = &*numbers::written_out(bytes).map_err(|number| Problem::new(ProblemCode::BodyInvalid).detail(number.to_string()))?;
     // The slower parser, which tracks the path, only runs after an error.
-    serde_json::from_slice(bytes).or_else(|_| parse_minding_the_path(bytes))
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    objects::read(&mut json).and_then(|value| json.end().map(|()| value)).or_else(|_| parse_minding_the_path(bytes))
 }
 
 fn parse_minding_the_path<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+    let value = serde_path_to_error::deserialize(Objects(&mut json)).map_err(|error| {
         let path = error.path().to_string();
         misread::<T>(error.inner(), bytes).unwrap_or_else(|| explain(&path, error.inner()))
     })?;
-    json.end().map_err(|error| Problem::new(ProblemCode::JsonInvalid).detail(format!("The body is not valid JSON: {error}.")))?;
+    json.end().map_err(|error| not_json(&error))?;
     Ok(value)
 }
 
 /// Deserializes a JSON value, with the same errors as [`parse`].
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
-        let path = error.path().to_string();
-        explain(&path, error.inner())
-    })
+    // It is valid JSON, whatever the category of the error says.
+    serde_path_to_error::deserialize(Objects(value)).map_err(|error| misfit::explain(&error.path().to_string(), &error.inner().to_string()))
 }
 
 /// serde_json reports null in place of an enum word as a syntax error. If the body is valid JSON, this reads it again and reports a
@@ -130,25 +133,16 @@ fn misread<T: DeserializeOwned>(error: &serde_json::Error, bytes: &[u8]) -> Opti
 }
 
 fn explain(path: &str, error: &serde_json::Error) -> Problem {
-    if !error.is_data() {
-        return Problem::new(ProblemCode::JsonInvalid).detail(format!("The body is not valid JSON: {error}."));
+    match error.is_data() {
+        true => misfit::explain(path, &error.to_string()),
+        false => not_json(error),
     }
-    let text = error.to_string();
-    // serde names a missing or unknown field only in its message, not in the path.
-    let quoted = |start: &str| text.strip_prefix(start)?.split('`').next().map(str::to_owned);
-    if let Some(field) = quoted("missing field `") {
-        return FieldErrors::one(&field, format!("{field} is required."));
-    }
-    if let Some(field) = quoted("unknown field `") {
-        return FieldErrors::one(&field, format!("{field} is not a known field."));
-    }
-    let reason = text.split(" at line ").next().unwrap_or(&text);
-    match path {
-        "." => Problem::new(ProblemCode::BodyInvalid).detail(format!("The body does not have the expected form: {reason}.")),
-        // Our own types return whole sentences; messages of serde need one around them.
-        field if reason.ends_with('.') => FieldErrors::one(field, reason),
-        field => FieldErrors::one(field, format!("{field}: {reason}.")),
-    }
+}
+
+/// Where the text ends to make sense is for whoever builds the request; a customer is told that it does not.
+fn not_json(error: &serde_json::Error) -> Problem {
+    let what = Sentence::new("The body is not valid JSON (line {}, column {}).").with(error.line()).with(error.column());
+    Problem::new(ProblemCode::JsonInvalid).detail(what)
 }
 
 /// Postgres cannot store U+0000 in text, and legitimate clients do not send it. The check works on the raw bytes and so covers any
@@ -185,7 +179,7 @@ mod tests {
         assert_eq!(refused(b"{\"name\":\"a\"} x")["code"], "json_invalid");
         assert_eq!(refused(b"{}")["fields"]["name"][0], "name is required.");
         assert_eq!(refused(b"{\"name\":\"a\",\"nam\":1}")["fields"]["nam"][0], "nam is not a known field.");
-        assert_eq!(refused(b"{\"name\":5}")["fields"]["name"][0], "name: invalid type: integer `5`, expected a string.");
+        assert_eq!(refused(b"{\"name\":5}")["fields"]["name"][0], "name must be text.");
     }
 
     #[test]

@@ -1,6 +1,7 @@
-//! The middleware around every request: request id, its spans in the log and in traces, the line in the access log, timeout, and the problem
-//! document of a failed response.
+//! The middleware around every request: request id, its spans in the log and in traces, the line in the access log, the whole body, timeout,
+//! and the problem document of a failed response.
 
+mod head;
 mod response;
 mod traced;
 
@@ -11,7 +12,7 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
 use axum::http::StatusCode;
 use axum::middleware::{self, Next};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::timeout::TimeoutLayer;
@@ -21,15 +22,16 @@ use tracing::field::display;
 use crate::kernel::access_log::{self, AskingKey};
 use crate::kernel::client_address::{self, TrustedProxies};
 use crate::kernel::clock::Clock;
+use crate::kernel::languages::AcceptedLanguages;
+use crate::kernel::problem::Language;
+use crate::kernel::request_body::BodyLimits;
 use crate::kernel::request_id::RequestId;
 use crate::kernel::request_metrics::RequestMetrics;
 use crate::kernel::traces::{Moment, Traces, within};
 
 pub use response::TellsTheReason;
 
-/// The maximum body size of ordinary routes: 256 KiB. Decisions, section 1.
-pub const BODY_LIMIT: usize = 256 * 1024;
-/// The timeout of a request.
+/// The time for the body of a request, and then for its response.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// What the middleware goes by.
@@ -45,6 +47,10 @@ pub struct Surroundings {
     pub metrics: RequestMetrics,
     /// Whether the access log is on.
     pub access_log: bool,
+    /// The maximum sizes of bodies.
+    pub body_limits: BodyLimits,
+    /// The path below which customers ask, whose problems are in the language that they accept.
+    pub customers_below: &'static str,
     /// Cancelled when requests in flight may be cut off.
     pub stopping: CancellationToken,
 }
@@ -57,14 +63,16 @@ pub fn layer(router: Router, surroundings: Surroundings) -> Router {
 fn layer_with_time_limit(time_limit: Duration, router: Router, surroundings: Surroundings) -> Router {
     // The first is outermost. Applied together, because the router boxes every route once per layer and clones the boxes per request.
     router.layer((
-        middleware::from_fn_with_state(Arc::new(surroundings), request_context),
+        middleware::from_fn_with_state(Arc::new((surroundings, time_limit)), request_context),
         CatchPanicLayer::custom(response::of_panic),
         TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, time_limit),
-        DefaultBodyLimit::max(BODY_LIMIT),
+        // Bodies are received within their limits before.
+        DefaultBodyLimit::disable(),
     ))
 }
 
-async fn request_context(State(surroundings): State<Arc<Surroundings>>, mut request: Request, next: Next) -> Response {
+async fn request_context(State(state): State<Arc<(Surroundings, Duration)>>, mut request: Request, next: Next) -> Response {
+    let (surroundings, time_limit) = &*state;
     let (now, access_log) = (surroundings.clock.now(), surroundings.access_log);
     let began = Moment::now(now);
     let route = request.extensions().get::<MatchedPath>().cloned();
@@ -78,16 +86,24 @@ async fn request_context(State(surroundings): State<Arc<Surroundings>>, mut requ
     let traced = traced::begin(&surroundings.traces, id, request.method(), route, request.headers(), began);
     let trace_id = traced.as_ref().map(|span| display(span.context().trace_id()));
     let span = tracing::info_span!("request", id = %id, method = %request.method(), route = route.map(display), trace_id);
+    let language = language(&request, surroundings.customers_below);
     let answer = async {
-        let unanswered = Unanswered(Some(surroundings));
-        let response = next.run(request).await;
+        let unanswered = Unanswered(Some(&surroundings.stopping));
+        let received = match head::refuse(&request) {
+            Some(problem) => Err(problem),
+            None => surroundings.body_limits.receive(request, route, *time_limit).await,
+        };
+        let response = match received {
+            Ok(request) => next.run(request).await,
+            Err(problem) => problem.into_response(),
+        };
         unanswered.answer();
         let took = began.elapsed();
         access_log::write(access_log, route, response.status(), took, &key);
         (response, took)
     };
     let (response, took) = within(traced.as_ref(), answer.instrument(span)).await;
-    let response = response::finish(response, id);
+    let response = response::finish(response, id, language);
     measured.answered(response.status(), took);
     if let Some(span) = traced {
         traced::conclude(span, response.status(), &key);
@@ -95,18 +111,24 @@ async fn request_context(State(surroundings): State<Arc<Surroundings>>, mut requ
     response
 }
 
-/// A request that has no response yet. If it never gets one because the service stops, the log says so.
-struct Unanswered(Option<Arc<Surroundings>>);
+/// The language of the problems, if a customer asks.
+fn language(request: &Request, customers_below: &str) -> Option<Language> {
+    let asks = request.uri().path().starts_with(customers_below);
+    asks.then(|| Language::preferred(&AcceptedLanguages::of(request.headers())))
+}
 
-impl Unanswered {
+/// A request that has no response yet. If it never gets one because the service stops, the log says so.
+struct Unanswered<'a>(Option<&'a CancellationToken>);
+
+impl Unanswered<'_> {
     fn answer(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Unanswered {
+impl Drop for Unanswered<'_> {
     fn drop(&mut self) {
-        if self.0.as_ref().is_some_and(|surroundings| surroundings.stopping.is_cancelled()) {
+        if self.0.is_some_and(CancellationToken::is_cancelled) {
             tracing::warn!("the request was cut off, because it had no response when the service stopped");
         }
     }
@@ -137,6 +159,8 @@ mod tests {
             traces: Traces::default(),
             metrics: RequestMetrics::default(),
             access_log: true,
+            body_limits: BodyLimits::default(),
+            customers_below: "/shop",
             stopping: CancellationToken::new(),
         }
     }
@@ -155,7 +179,7 @@ mod tests {
         let request = Request::get("/").body(Body::empty()).unwrap();
         let layered = layer_with_time_limit(Duration::from_millis(50), router, surroundings());
         let (parts, body) = layered.oneshot(request).await.unwrap().into_parts();
-        let body = serde_json::from_slice(&to_bytes(body, BODY_LIMIT).await.unwrap()).unwrap();
+        let body = serde_json::from_slice(&to_bytes(body, usize::MAX).await.unwrap()).unwrap();
         (Response::from_parts(parts, ()), body)
     }
 
@@ -202,7 +226,7 @@ mod tests {
             read = answers.read_exact(&mut answer) => assert_eq!(read.unwrap(), answer.len()),
             () = trickling => {}
         }
-        assert_eq!(&answer, b"HTTP/1.1 503");
+        assert_eq!(&answer, b"HTTP/1.1 408");
         lifecycle.stop().await;
     }
 

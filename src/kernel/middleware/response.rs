@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
-use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::problem::{Language, Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -15,9 +15,9 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 #[derive(Clone, Copy, Debug)]
 pub struct TellsTheReason;
 
-/// Writes the problem document of a failed response. Every response gets the request id and, unless it sets its own,
-/// `Cache-Control: no-store`, because responses contain tokens, keys and customer data.
-pub(super) fn finish(mut response: Response, id: RequestId) -> Response {
+/// Writes the problem document of a failed response, in `language` if it is for a customer. Every response gets the request id and, unless it
+/// sets its own, `Cache-Control: no-store`, because responses contain tokens, keys and customer data.
+pub(super) fn finish(mut response: Response, id: RequestId, language: Option<Language>) -> Response {
     let id = id.to_string();
     let failed = response.status().is_client_error() || response.status().is_server_error();
     if failed && response.extensions().get::<TellsTheReason>().is_none() {
@@ -31,7 +31,11 @@ pub(super) fn finish(mut response: Response, id: RequestId) -> Response {
         }
         parts.headers.remove(header::CONTENT_LENGTH);
         parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        response = Response::from_parts(parts, Body::from(problem.body(&id).to_string()));
+        if let Some(language) = language {
+            parts.headers.insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(language.tag()));
+            parts.headers.append(header::VARY, HeaderValue::from(header::ACCEPT_LANGUAGE));
+        }
+        response = Response::from_parts(parts, Body::from(problem.body_in(language.unwrap_or_default(), &id).to_string()));
     }
     response.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response.headers_mut().insert(REQUEST_ID, HeaderValue::from_str(&id).expect("hex digits are a valid header value"));

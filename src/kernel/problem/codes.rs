@@ -34,10 +34,12 @@ problem_codes! {
     MethodNotAllowed, 405, "method_not_allowed", "Method not allowed", "This address does not take this method.";
     RequestTimeout, 408, "request_timeout", "Request timed out", "The request took too long to arrive.";
     BodyTooLarge, 413, "body_too_large", "Body too large", "The body is larger than this address takes.";
+    AddressTooLong, 414, "address_too_long", "Address too long", "The address of the request is too long.";
     MediaTypeUnsupported, 415, "media_type_unsupported", "Media type unsupported", "The body must be JSON (Content-Type: application/json).";
     BodyInvalid, 422, "body_invalid", "Body invalid", "The body does not have the form this address takes.";
     ParameterInvalid, 422, "parameter_invalid", "Parameter invalid", "A parameter of the address is unknown or has no valid value.";
     RateLimited, 429, "rate_limited", "Too many requests", "Too many requests. Please wait a moment.";
+    HeadersTooLarge, 431, "headers_too_large", "Headers too large", "The headers of the request are too large.";
     Internal, 500, "internal_error", "Internal error", "Something went wrong on our side.";
     Overloaded, 503, "overloaded", "Overloaded", "The service is busy. Please try again in a moment.";
     DatabaseUnavailable, 503, "database_unavailable", "Database unavailable", "The service cannot reach its database. Please try again in a moment.";
@@ -80,6 +82,8 @@ problem_codes! {
     TextsPaused, 423, "texts_paused", "Texts paused", "Texts are paused for this shop. Please use email or your password.";
     TextsUnavailable, 422, "texts_unavailable", "Texts unavailable", "This shop does not send texts.";
     EmailCooldown, 429, "email_cooldown", "Mail address cooling down", "Too many mails were sent to this address. Please wait before asking again.";
+    TestIdentityExpired, 422, "test_identity_expired", "Test identity expired", "This number or address is for tests, and its time is over.";
+    EmailUnreachable, 422, "email_unreachable", "Mail address unreachable", "No mail can be delivered to this address. Please check it.";
     MessageNotSent, 502, "message_not_sent", "Message not sent", "The message could not be sent. Please try again.";
     // cards
     CardNotConfigured, 404, "card_not_configured", "Cards not configured", "This shop does not take cards.";
@@ -117,9 +121,11 @@ impl ProblemCode {
             405 => Self::MethodNotAllowed,
             408 => Self::RequestTimeout,
             413 => Self::BodyTooLarge,
+            414 => Self::AddressTooLong,
             415 => Self::MediaTypeUnsupported,
             422 => Self::BodyInvalid,
             429 => Self::RateLimited,
+            431 => Self::HeadersTooLarge,
             503 => Self::Overloaded,
             400..=499 => Self::BadRequest,
             _ => Self::Internal,

@@ -3,8 +3,14 @@
 //! A handler returns a [`Problem`]. The response carries it as an extension, and [`crate::kernel::middleware::layer`], which knows the
 //! request id, writes the body. A failed response without a problem (an unknown route, a body over the limit) gets the default
 //! problem of its status code there, so that every failed response has the same format.
+//!
+//! Titles and sentences are English. `german.tsv` translates those that customers read, [`ProblemCode`]s and [`Sentence`]s alike; the
+//! middleware says in which language they are written. No sentence needs a plural: values that vary are names of members, and limits are
+//! never one.
 
 mod codes;
+mod language;
+mod sentence;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,6 +20,8 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 
 pub use codes::ProblemCode;
+pub use language::Language;
+pub use sentence::Sentence;
 
 /// The reason why a request failed, in a form that customers may read.
 #[derive(Clone, Debug)]
@@ -23,8 +31,8 @@ pub struct Problem(Box<Parts>);
 #[derive(Clone, Debug)]
 struct Parts {
     code: ProblemCode,
-    detail: String,
-    fields: BTreeMap<String, Vec<String>>,
+    detail: Sentence,
+    fields: BTreeMap<String, Vec<Sentence>>,
     retry_after: Option<u64>,
     members: Map<String, Value>,
 }
@@ -33,12 +41,12 @@ impl Problem {
     /// A problem with the default detail of its code.
     pub fn new(code: ProblemCode) -> Self {
         let retry_after = matches!(code.status().as_u16(), 423 | 429 | 503).then_some(1);
-        let detail = code.detail().to_owned();
+        let detail = code.detail().into();
         Self(Box::new(Parts { code, detail, fields: BTreeMap::new(), retry_after, members: Map::new() }))
     }
 
     /// Replaces the detail.
-    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+    pub fn detail(mut self, detail: impl Into<Sentence>) -> Self {
         self.0.detail = detail.into();
         self
     }
@@ -65,7 +73,7 @@ impl Problem {
     pub fn within(mut self, path: &str) -> Self {
         let fields = std::mem::take(&mut self.0.fields);
         if fields.is_empty() {
-            self.0.detail = format!("{path}: {}", self.0.detail);
+            self.0.detail = format!("{path}: {}", self.0.detail).into();
         }
         self.0.fields = fields.into_iter().map(|(field, messages)| (format!("{path}.{field}"), messages)).collect();
         self
@@ -76,30 +84,41 @@ impl Problem {
         self.0.code
     }
 
-    /// The errors of each field of the request.
-    pub fn fields(&self) -> &BTreeMap<String, Vec<String>> {
-        &self.0.fields
+    /// The errors of each field of the request, in English.
+    pub fn fields(&self) -> BTreeMap<String, Vec<String>> {
+        self.fields_in(Language::English)
+    }
+
+    fn fields_in(&self, language: Language) -> BTreeMap<String, Vec<String>> {
+        let say = |sentences: &Vec<Sentence>| sentences.iter().map(|sentence| sentence.say(language)).collect();
+        self.0.fields.iter().map(|(field, sentences)| (field.clone(), say(sentences))).collect()
     }
 
     /// The problem document, with the request id.
     pub fn body(&self, request_id: &str) -> Value {
+        self.body_in(Language::English, request_id)
+    }
+
+    /// The same in a language.
+    pub fn body_in(&self, language: Language, request_id: &str) -> Value {
         let parts = &*self.0;
-        let messages: Vec<&str> = match parts.fields.is_empty() {
-            true => vec![&parts.detail],
-            false => parts.fields.values().flatten().map(String::as_str).collect(),
+        let (detail, fields) = (parts.detail.say(language), self.fields_in(language));
+        let messages: Vec<&str> = match fields.is_empty() {
+            true => vec![&detail],
+            false => fields.values().flatten().map(String::as_str).collect(),
         };
         let mut body = json!({
             "type": format!("/problems/{}", parts.code.as_str()),
-            "title": parts.code.title(),
+            "title": language.translate(parts.code.title()),
             "status": parts.code.status().as_u16(),
             "code": parts.code.as_str(),
-            "detail": parts.detail,
-            "error": parts.detail,
+            "detail": detail,
+            "error": detail,
             "errors": messages,
             "request_id": request_id,
         });
-        if !parts.fields.is_empty() {
-            body["fields"] = json!(parts.fields);
+        if !fields.is_empty() {
+            body["fields"] = json!(fields);
         }
         if let Some(seconds) = parts.retry_after {
             body["retry_after"] = json!(seconds);
@@ -114,7 +133,7 @@ impl Problem {
 /// The detail.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.detail)
+        self.0.detail.fmt(f)
     }
 }
 
@@ -140,18 +159,18 @@ impl IntoResponse for Problem {
 
 /// Validation errors of body fields, collected so that one response reports all of them.
 #[derive(Debug, Default)]
-pub struct FieldErrors(BTreeMap<String, Vec<String>>);
+pub struct FieldErrors(BTreeMap<String, Vec<Sentence>>);
 
 impl FieldErrors {
     /// A problem with a single invalid field.
-    pub fn one(field: &str, message: impl Into<String>) -> Problem {
+    pub fn one(field: &str, message: impl Into<Sentence>) -> Problem {
         let mut errors = Self::default();
         errors.add(field, message);
         errors.into_problem()
     }
 
     /// Adds an error for `field`; `message` is a sentence that customers may read.
-    pub fn add(&mut self, field: &str, message: impl Into<String>) {
+    pub fn add(&mut self, field: &str, message: impl Into<Sentence>) {
         self.0.entry(field.to_owned()).or_default().push(message.into());
     }
 
@@ -163,7 +182,7 @@ impl FieldErrors {
     /// Returns the value of a required field, or adds an error if it is missing.
     pub fn require<T>(&mut self, field: &str, found: Option<T>) -> Option<T> {
         if found.is_none() {
-            self.add(field, format!("{field} is required."));
+            self.add(field, Sentence::new("{} is required.").with(field));
         }
         found
     }

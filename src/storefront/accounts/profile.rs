@@ -5,7 +5,6 @@ use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use url::Url;
 
@@ -14,7 +13,7 @@ use crate::field_type;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::{OperationDoc, reference};
-use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::resources::{Line, Member, Meta};
 use crate::storefront::access::SignedInCustomer;
 use crate::storefront::customers::{self, Customer};
@@ -56,10 +55,10 @@ body! {
         photo_url: Member<Option<PictureUrl>>,
         /// Data that the app stores with the customer: up to 16 KiB of JSON.
         meta: Member<Meta>,
-        /// Not accepted here. Use `request-email-verification` to change the email address.
-        email: Member<IgnoredAny>,
-        /// Not accepted here. Use `request-phone-verification` to change the phone number.
-        phone: Member<IgnoredAny>,
+        /// Only what it is already. Use `request-email-verification` to change the email address.
+        email: Member<Value>,
+        /// Only what it is already. Use `request-phone-verification` to change the phone number.
+        phone: Member<Value>,
     }
 }
 
@@ -126,9 +125,11 @@ impl ProfileRequest {
     /// Applies the request to the customer.
     fn apply(self, customer: &Customer) -> Result<Customer, Problem> {
         let mut errors = FieldErrors::default();
+        let shown = customer.present();
+        // An app may send back what it has read.
         for (member, sent) in [("email", self.email), ("phone", self.phone)] {
-            if matches!(sent, Member::Sent(_)) {
-                errors.add(member, format!("{member} can only be changed by verifying the new one."));
+            if matches!(sent, Member::Sent(value) if Some(&value) != shown.get(member)) {
+                errors.add(member, Sentence::new("{} can only be changed by verifying the new one.").with(member));
             }
         }
         errors.finish()?;
@@ -139,7 +140,7 @@ impl ProfileRequest {
         if let Member::Sent(meta) = self.meta {
             changed.meta = Value::Object(meta.0);
             if changed.meta.to_string().len() > META_MAX_LEN {
-                return Err(FieldErrors::one("meta", format!("meta may have at most {META_MAX_LEN} bytes.")));
+                return Err(FieldErrors::one("meta", Sentence::new("meta may have at most {} bytes.").with(META_MAX_LEN)));
             }
         }
         Ok(changed)

@@ -13,13 +13,13 @@ use crate::contact::{EmailAddress, Identity, PhoneNumber};
 use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonBody;
-use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::languages::AcceptedLanguages;
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::signed_in::{SignedIn, audited};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
 use crate::storefront::codes::{self, Asker, IssueRequest, Issued, Submission, SubmittedCode, Target};
 use crate::storefront::customers::{self, NewCustomer};
-use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::passwords;
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Body, Routes, Sent, body, describe, describe_with};
@@ -45,26 +45,25 @@ body! {
     #[derive(Debug)]
     struct CreationCodeRequest {
         /// How the code is sent: `sms` or `email`.
-        #[serde(default)]
-        mode: Mode,
+        mode: Option<Mode>,
         /// The phone number or email address that the code is sent to.
         identity: String,
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Mode {
     Sms,
-    #[default]
     Email,
 }
 
-impl Sent for Mode {
+/// A `null` is the same as a missing field.
+impl Sent for Option<Mode> {
     const NEEDED: bool = false;
 
     fn schema() -> Value {
-        json!({ "enum": ["sms", "email"], "default": "email" })
+        json!({ "enum": ["sms", "email", null], "default": "email" })
     }
 }
 
@@ -89,8 +88,12 @@ async fn send_creation_code(
     request: CreationCodeRequest,
 ) -> Result<Issued, Problem> {
     let identity = match request.mode {
-        Mode::Sms => Identity::Phone(sms_guard::read_number(storefront, store.id, &request.identity).await?),
-        Mode::Email => {
+        Some(Mode::Sms) => Identity::Phone(sms_guard::read_number(storefront, store.id, &request.identity).await?),
+        // A code goes by mail unless the app says otherwise; a phone number shows that it forgot to.
+        None if PhoneNumber::parse(&request.identity).is_ok() => {
+            return Err(FieldErrors::one("mode", "This is a phone number. Ask for the code with mode=sms, so that it is sent as a text."));
+        }
+        None | Some(Mode::Email) => {
             Identity::Email(EmailAddress::parse(&request.identity).map_err(|error| FieldErrors::one("identity", error.to_string()))?)
         }
     };
@@ -164,7 +167,7 @@ impl RegistrationRequest {
         };
         for (member, differs) in [("email", email_differs), ("phone", phone_differs)] {
             if differs {
-                errors.add(member, format!("{member} and identity must be the same when both are given."));
+                errors.add(member, Sentence::new("{} and identity must be the same when both are given.").with(member));
             }
         }
         match identity {
@@ -177,7 +180,7 @@ impl RegistrationRequest {
         }
         let name = errors.check("name", customers::parse_name(&self.name));
         if matches!(self.code, SubmittedCode::Missing) {
-            errors.add("code", "code is required.");
+            errors.add("code", Sentence::new("{} is required.").with("code"));
         }
         let password = self.password.as_ref().and_then(|password| errors.check("password", passwords::parse(password)));
         errors.finish()?;
@@ -213,6 +216,7 @@ async fn create_account(storefront: &Storefront, attempt: &SignInAttempt<'_>, re
     };
 
     let now = storefront.clock.now();
+    let mut tx = storefront.pool.begin().await?;
     let newcomer = NewCustomer {
         id: CustomerId::new(now),
         store: store.id,
@@ -222,8 +226,8 @@ async fn create_account(storefront: &Storefront, attempt: &SignInAttempt<'_>, re
         email: registration.email,
         phone: registration.phone,
         password_hash,
+        test_identity: verified_code.test_identity(&mut tx).await?,
     };
-    let mut tx = storefront.pool.begin().await?;
     customers::lock_claims(&mut tx, &newcomer).await?;
     verified_code.consume(&mut tx, now).await?;
     let (customer, lost) = customers::open_account(&mut tx, attempt.origin(), &newcomer, now).await.map_err(refuse_taken)?;

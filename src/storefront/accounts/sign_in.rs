@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use crate::contact::{EmailAddress, Identity};
 use crate::kernel::json::JsonBody;
+use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::password_hashing::{Comparison, HashingBusy, HashingPlace};
-use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::in_flight::InFlight;
 use crate::storefront::accounts::signed_in::{SignedIn, audited};
@@ -18,7 +19,6 @@ use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
 use crate::storefront::codes::{self, Asker, IssueRequest, Issued, Submission, SubmittedCode, Target};
 use crate::storefront::customers::{self, Customer};
 use crate::storefront::guessing::Kind;
-use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::passwords;
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Body, Routes, body, describe};
@@ -93,7 +93,7 @@ async fn send_sign_in_code(asking: &Asking<'_>, request: &SmsLoginRequest) -> Re
     match (&request.phone, &request.identity) {
         (None, Some(address)) if address.contains('@') => mail_sign_in_code(asking, address).await,
         (Some(phone), _) | (None, Some(phone)) => text_sign_in_code(asking, phone).await,
-        (None, None) => Err(FieldErrors::one("phone", "phone is required.")),
+        (None, None) => Err(FieldErrors::one("phone", Sentence::new("{} is required.").with("phone"))),
     }
 }
 

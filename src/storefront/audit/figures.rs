@@ -1,4 +1,5 @@
-//! How many sign-ins there were. Whole hours are counted once, by a periodic task; the last minutes are counted when they are asked for.
+//! How many sign-ins there were, leaving out those with test identities. Whole hours are counted once, by a periodic task; the last minutes
+//! are counted when they are asked for.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -24,7 +25,11 @@ pub async fn count_hours(conn: &mut Connection, until: DateTime<Utc>) -> Result<
          )
          insert into sign_in_hours as counted (company_id, hour, method, outcome, total)
          select sign_ins.company_id, date_trunc('hour', sign_ins.created_at, 'UTC'), sign_ins.method, sign_ins.outcome, count(*)
-         from moved join sign_ins on sign_ins.created_at >= moved.since and sign_ins.created_at < $1 group by 1, 2, 3, 4
+         from moved join sign_ins on sign_ins.created_at >= moved.since and sign_ins.created_at < $1
+         where not exists (
+             select from tested_identities as tested where tested.store_id = sign_ins.store_id and tested.identity = sign_ins.identity
+         )
+         group by 1, 2, 3, 4
          on conflict on constraint sign_in_hours_pkey do update set total = counted.total + excluded.total",
         until,
     )
@@ -44,6 +49,10 @@ pub async fn list_figures(conn: &mut Connection, company: CompanyId, since: Date
                union all
                select method, outcome, 1 from sign_ins
                where company_id = $1 and created_at >= $2 and created_at >= (select counted_until from sign_ins_counted)
+                     and not exists (
+                         select from tested_identities as tested
+                         where tested.store_id = sign_ins.store_id and tested.identity = sign_ins.identity
+                     )
            ) as entry
            group by method order by sum(total) desc, method"#,
         company.uuid(),

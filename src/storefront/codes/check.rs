@@ -7,8 +7,8 @@ use uuid::Uuid;
 use crate::kernel::clock::seconds_until;
 use crate::kernel::crypto::SecretDigest;
 use crate::kernel::database::Connection;
-use crate::kernel::ids::{CustomerId, KeyId, StoreId};
-use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::ids::{CustomerId, KeyId, StoreId, TestIdentityId};
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::storefront::codes::queries::{CountedCode, CountedGuess};
 use crate::storefront::codes::rules::{GuessedCode, Tally, Verdict, judge};
 use crate::storefront::codes::{Asker, Request, SubmittedCode, Target, is_digest, queries};
@@ -48,7 +48,7 @@ pub const CODE_REFUSALS: &[ProblemCode] = &[
 impl From<CheckError> for Problem {
     fn from(error: CheckError) -> Self {
         match error {
-            CheckError::Missing => FieldErrors::one("code", "code is required."),
+            CheckError::Missing => FieldErrors::one("code", Sentence::new("{} is required.").with("code")),
             CheckError::Invalid { attempts_left: None } => ProblemCode::CodeInvalid.into(),
             CheckError::Invalid { attempts_left: Some(left) } => Problem::new(ProblemCode::CodeInvalid).member("attempts_left", left),
             CheckError::Expired => ProblemCode::CodeExpired.into(),
@@ -168,6 +168,11 @@ impl VerifiedCode {
     /// The identity that the code was requested for, as a key.
     pub fn identity(&self) -> &str {
         &self.identity
+    }
+
+    /// The test identity whose fixed code this is, if it was not sent.
+    pub async fn test_identity(&self, conn: &mut Connection) -> Result<Option<TestIdentityId>, sqlx::Error> {
+        queries::find_test_identity(conn, self.id).await
     }
 
     /// [Consumes](Self::consume) the code for the account that it was issued for and returns that account, locked. For flows

@@ -14,14 +14,15 @@ use uuid::Uuid;
 use crate::contact::{EmailAddress, Identity, PhoneNumber};
 use crate::kernel::crypto::random_digits;
 use crate::kernel::database::Connection;
-use crate::kernel::ids::{CodeId, CustomerId};
+use crate::kernel::ids::{CodeId, CustomerId, TestIdentityId};
+use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::providers::mail::{Letter, SendMailError};
 use crate::providers::sms::Text;
 use crate::storefront::codes::queries::NewCode;
-use crate::storefront::codes::{Asker, Handle, Request, digest, queries};
+use crate::storefront::codes::{Asker, Handle, Request, digest, fixed, queries};
 use crate::storefront::customers;
-use crate::storefront::messages::{AcceptedLanguages, Occasion};
+use crate::storefront::messages::Occasion;
 use crate::storefront::purpose::Purpose;
 use crate::storefront::sending::sms_guard::{self, Recipient, TextRefusal};
 use crate::storefront::sending::{Channel, mail_limit};
@@ -70,6 +71,12 @@ pub enum IssueError {
     CoolingDown(#[source] mail_limit::CoolingDown),
     #[error("no mail server accepted the mail, or there is no recipient")]
     NotSent,
+    #[error("no mail can be delivered to the address")]
+    Unreachable,
+    #[error("a customer asks for a number or address that is for tests")]
+    ForTests { is_phone: bool },
+    #[error("the test identity has expired")]
+    TestExpired,
     #[error("the account of the caller is closed")]
     Closed,
     #[error("the code could not be stored")]
@@ -77,7 +84,8 @@ pub enum IssueError {
 }
 
 /// The refusals of a mail to a freely entered address, for the descriptions of the routes that send one.
-pub const MAIL_REFUSALS: &[ProblemCode] = &[ProblemCode::EmailCooldown, ProblemCode::MessageNotSent];
+pub const MAIL_REFUSALS: &[ProblemCode] =
+    &[ProblemCode::EmailCooldown, ProblemCode::EmailUnreachable, ProblemCode::TestIdentityExpired, ProblemCode::MessageNotSent];
 
 /// The refusals of a text.
 pub const TEXT_REFUSALS: &[ProblemCode] = &[
@@ -89,6 +97,9 @@ pub const TEXT_REFUSALS: &[ProblemCode] = &[
     ProblemCode::RangeCooldown,
     ProblemCode::TextBudgetUsed,
     ProblemCode::TextsUnavailable,
+    // The code falls back to a mail on some routes.
+    ProblemCode::EmailUnreachable,
+    ProblemCode::TestIdentityExpired,
     ProblemCode::MessageNotSent,
 ];
 
@@ -98,6 +109,10 @@ impl From<IssueError> for Problem {
             IssueError::Refused(refusal) => refusal.into(),
             IssueError::CoolingDown(refusal) => refusal.into(),
             IssueError::NotSent => ProblemCode::MessageNotSent.into(),
+            IssueError::Unreachable => ProblemCode::EmailUnreachable.into(),
+            IssueError::ForTests { is_phone: true } => ProblemCode::PhoneTaken.into(),
+            IssueError::ForTests { is_phone: false } => ProblemCode::EmailTaken.into(),
+            IssueError::TestExpired => ProblemCode::TestIdentityExpired.into(),
             IssueError::Closed => ProblemCode::CustomerTokenInvalid.into(),
             IssueError::Database(error) => error.into(),
         }
@@ -128,6 +143,11 @@ pub async fn issue(storefront: &Storefront, request: IssueRequest<'_>) -> Result
 
 async fn send(storefront: &Storefront, request: IssueRequest<'_>) -> Result<Channel, IssueError> {
     let now = storefront.clock.now();
+    if request.store.has_test_identities
+        && let Some(channel) = fixed::issue(storefront, &request, now).await?
+    {
+        return Ok(channel);
+    }
     let by_text = match &request.text {
         None => None,
         Some(recipient) => match by_text(storefront, &request, recipient, now).await {
@@ -152,7 +172,7 @@ async fn by_text(
     let number = &recipient.number;
     let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
     let mut tx = storefront.pool.begin().await?;
-    if !replace(storefront, &mut tx, request, id, &digits, (Channel::Sms, number.as_str()), now).await? {
+    if !replace(storefront, &mut tx, request, (id, &digits, None), (Channel::Sms, number.as_str()), now).await? {
         return existing_channel(&mut tx, request, Channel::Sms).await;
     }
     if let Err(refusal) = sms_guard::reserve(storefront, &mut tx, request.store.id, recipient, id, now).await? {
@@ -196,7 +216,7 @@ async fn by_mail(
 ) -> Result<Channel, IssueError> {
     let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
     let mut tx = storefront.pool.begin().await?;
-    if !replace(storefront, &mut tx, request, id, &digits, (Channel::Email, &address.key()), now).await? {
+    if !replace(storefront, &mut tx, request, (id, &digits, None), (Channel::Email, &address.key()), now).await? {
         return existing_channel(&mut tx, request, Channel::Email).await;
     }
     // Mails to the owner of an account are not counted, so other people's requests for codes cannot lock the owner out. The pause
@@ -215,26 +235,30 @@ async fn by_mail(
     let sending = async move {
         let letter =
             Letter { to: &address, subject: &mail.subject, text: &mail.text, html: Some(&mail.html), code: Some(&digits), at: now };
-        if let Err(SendMailError::NotTaken(_)) = this.mail.send(letter).await {
+        let refusal = match this.mail.send(letter).await {
+            Err(SendMailError::Unreachable(_)) => Some(IssueError::Unreachable),
+            Err(SendMailError::NotTaken(_)) => Some(IssueError::NotSent),
+            Ok(()) | Err(SendMailError::Silence) => None,
+        };
+        if let Some(refusal) = refusal {
             let mut tx = this.pool.begin().await?;
             queries::delete_code(&mut tx, id).await?;
             if is_counted {
                 mail_limit::refund(&mut tx, store, &address, now).await?;
             }
             tx.commit().await?;
-            return Err(IssueError::NotSent);
+            return Err(refusal);
         }
         Ok(Channel::Email)
     };
     storefront.lifecycle.finish(sending).await
 }
 
-async fn replace(
+pub(super) async fn replace(
     storefront: &Storefront,
     tx: &mut Connection,
     request: &IssueRequest<'_>,
-    id: Uuid,
-    digits: &SecretString,
+    (id, digits, test_identity): (Uuid, &SecretString, Option<TestIdentityId>),
     (channel, sent_to): (Channel, &str),
     now: DateTime<Utc>,
 ) -> Result<bool, IssueError> {
@@ -249,6 +273,7 @@ async fn replace(
         customer: request.customer,
         digest: digest(&storefront.application_key, id, digits),
         asked_by: request.asker.digest(),
+        test_identity,
     };
     if let Some(customer) = request.requested_by {
         // Two parallel requests of one customer touch the same codes. The lock serializes them, also with the closure of the

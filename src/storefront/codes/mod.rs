@@ -8,6 +8,7 @@
 
 mod asker;
 mod check;
+mod fixed;
 mod issue;
 mod queries;
 mod rules;

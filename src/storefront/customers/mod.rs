@@ -11,7 +11,7 @@ use crate::events::names::CUSTOMER_CREATED;
 use crate::events::{self, EventName, NewEvent, Origin};
 use crate::kernel::clock::timestamp;
 use crate::kernel::database::Connection;
-use crate::kernel::ids::{CustomerId, EventId, StoreId, TypedId};
+use crate::kernel::ids::{CustomerId, EventId, StoreId, TestIdentityId, TypedId};
 use crate::kernel::openapi::object;
 use crate::kernel::password_hashing::HashedPassword;
 use crate::kernel::traces;
@@ -20,8 +20,8 @@ use crate::members;
 pub use claims::{LostClaims, settle_claims};
 pub use queries::{
     close_customer, company_of_customer, count_password_guess, erase_closed, export_record, find_by_identity, find_customer, find_proven,
-    lock_claimants, lock_customer, lock_customer_shared, remove_password, reset_password, set_ban, set_password_hash, set_proven,
-    update_profile,
+    is_of_a_customer, is_test, lock_claimants, lock_customer, lock_customer_shared, lock_made_with, remove_password, reset_password,
+    set_ban, set_password_hash, set_proven, update_profile,
 };
 
 /// An open account.
@@ -153,6 +153,8 @@ pub struct NewCustomer {
     pub phone: Option<PhoneNumber>,
     pub phone_is_proven: bool,
     pub password_hash: Option<HashedPassword>,
+    /// The test identity that the account is made with, if it is for tests.
+    pub test_identity: Option<TestIdentityId>,
 }
 
 impl NewCustomer {

@@ -6,8 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::kernel::ids::StoreId;
+use crate::kernel::languages::LanguageTag;
 use crate::storefront::messages::draft::Drafts;
-use crate::storefront::messages::language_tag::LanguageTag;
 use crate::storefront::messages::wording::Fault;
 
 const BUILT_IN: [(&str, &str); 2] =

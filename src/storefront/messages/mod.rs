@@ -11,7 +11,6 @@
 //!
 //! Who is who:
 //!
-//! * [`language_tag`] and [`accepted_languages`]: the names of languages, and the languages that a client accepts.
 //! * [`files`]: the files, where they are read from, and which file overrides which.
 //! * [`draft`]: the wording of a language as the files contain it.
 //! * [`wording`], [`notice`]: the checked wording of one purpose, and of one notice.
@@ -19,10 +18,8 @@
 //! * [`phrasebook`]: the checked wording of a store in all languages.
 //! * [`store_name`]: the part of a store's name that fits into a message.
 
-mod accepted_languages;
 mod draft;
 mod files;
-mod language_tag;
 mod layout;
 mod notice;
 mod phrasebook;
@@ -36,13 +33,13 @@ use std::sync::Arc;
 use secrecy::SecretString;
 
 use crate::kernel::ids::StoreId;
+use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::settings;
 use crate::storefront::purpose::Purpose;
 use crate::storefront::stores::Store;
 use files::Files;
 use phrasebook::Phrasebook;
 
-pub use accepted_languages::AcceptedLanguages;
 pub use files::MessagesError;
 pub use notice::Notice;
 pub use phrasebook::Mail;
@@ -97,7 +94,7 @@ impl Messages {
         self.0.common.languages()
     }
 
-    /// The body of the text. It fits into one segment, regardless of the store's name.
+    /// The body of the text. It fits into one segment, regardless of the store's name, and into two with what one-tap codes need.
     pub(super) fn text(&self, occasion: Occasion<'_>) -> String {
         self.phrasebook(occasion.store.id).text(occasion)
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use secrecy::ExposeSecret;
 
+use crate::kernel::languages::{AcceptedLanguages, LanguageTag};
 use crate::storefront::messages::draft::Wordings;
 use crate::storefront::messages::files::{Files, MessagesError};
-use crate::storefront::messages::language_tag::LanguageTag;
 use crate::storefront::messages::layout::{Content, Layout};
 use crate::storefront::messages::wording::Fault;
-use crate::storefront::messages::{AcceptedLanguages, Notice, Occasion, store_name};
+use crate::storefront::messages::{Notice, Occasion, store_name};
 use crate::storefront::stores::Store;
 
 #[derive(Debug)]
@@ -43,7 +43,9 @@ impl Phrasebook {
 
     pub(super) fn text(&self, occasion: Occasion<'_>) -> String {
         let (_, words) = self.choose(occasion.languages);
-        words.of(occasion.purpose).text(occasion.code.expose_secret(), &occasion.store.name)
+        let (code, one_tap) = (occasion.code.expose_secret(), &occasion.store.one_tap);
+        let ending = one_tap.ending(code);
+        words.of(occasion.purpose).text(code, &occasion.store.name, one_tap.room(&ending)) + &ending
     }
 
     pub(super) fn mail(&self, occasion: Occasion<'_>) -> Mail {

@@ -35,6 +35,11 @@ pub(super) fn in_text(name: &str, alphabet: Alphabet) -> String {
     one_line(&spelled).chars().take_while(fits).collect::<String>().trim_end().to_owned()
 }
 
+/// The beginning of a name that fits into so many bytes.
+pub(super) fn shortened(name: &str, bytes: usize) -> String {
+    name[..name.floor_char_boundary(bytes)].trim_end().to_owned()
+}
+
 /// The name for a mail.
 pub(super) fn in_mail(name: &str) -> String {
     let line = one_line(&name.chars().map(visible).collect::<String>());

@@ -9,6 +9,9 @@ use crate::storefront::messages::draft::Draft;
 use crate::storefront::messages::store_name;
 use crate::storefront::purpose::CODE_LIFETIME;
 
+/// No name is cut to fewer bytes.
+const SHORTEST_NAME: usize = 12;
+
 /// The messages of one purpose.
 #[derive(Debug)]
 pub(super) struct Wording {
@@ -73,9 +76,15 @@ impl Wording {
         Ok(Self { text, alphabet, subject, mail })
     }
 
-    /// The body of the text. It fits into one segment, regardless of the store's name.
-    pub(super) fn text(&self, code: &str, store: &str) -> String {
-        fill(&self.text, code, &store_name::in_text(store, self.alphabet))
+    /// The body of the text. It fits into one segment, regardless of the store's name. With a `room` in bytes, the name is cut as far as
+    /// that helps and the name still says something.
+    pub(super) fn text(&self, code: &str, store: &str, room: Option<usize>) -> String {
+        let mut name = store_name::in_text(store, self.alphabet);
+        if let Some(room) = room {
+            let rest = fill(&self.text, code, "").len();
+            name = store_name::shortened(&name, room.saturating_sub(rest).max(SHORTEST_NAME));
+        }
+        fill(&self.text, code, &name)
     }
 
     /// The subject of the mail: one line. `store` is a name for mails.
@@ -163,7 +172,7 @@ mod tests {
             let draft = Draft { text: Some(words), subject: Some("Hello".to_owned()), mail: Some("{code}".to_owned()) };
             let wording = Wording::new(&draft).unwrap();
             for name in ["Größte Apotheke\r\n", "€", "ж", "👍", "[]", "{code}", "Ａ", "\u{0}", "½"] {
-                let text = wording.text("012345", &name.repeat(50));
+                let text = wording.text("012345", &name.repeat(50), None);
                 let (length, alphabet) = segment::length(&text);
                 assert!(length <= alphabet.segment() && text.starts_with("012345 "), "{length} {text}");
             }

@@ -6,6 +6,7 @@ mod figures;
 mod sessions;
 mod sign_ins;
 mod stores;
+mod test_identities;
 mod texts;
 
 use axum::extract::FromRef;
@@ -18,6 +19,7 @@ use crate::resources::{Extension, ResourceState};
 use crate::storefront::state::Storefront;
 
 pub use stores::{StoreBody, StoreRecord, Stores};
+pub use test_identities::TestIdentityRecord;
 
 impl ResourceState for Storefront {
     fn pool(&self) -> &Pool {
@@ -39,6 +41,7 @@ where
 {
     Extension::new("storefront")
         .editable::<StoreRecord>()
+        .editable::<TestIdentityRecord>()
         .merge(customers::extension())
         .route(Method::POST, "/customers/{uuid}/revoke-tokens", sessions::revoke_all_doc(), sessions::revoke_all)
         .read_only::<sessions::SessionRecord>()

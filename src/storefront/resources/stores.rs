@@ -3,6 +3,7 @@
 use std::mem::take;
 
 use chrono::{DateTime, Utc};
+use idna::AsciiDenyList;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -17,6 +18,7 @@ use crate::resources::{
 };
 use crate::storefront::caches::Caches;
 use crate::storefront::state::Storefront;
+use crate::storefront::stores::{APP_HASH_LEN, MAX_DOMAIN_LEN};
 
 /// The reason that is stored when an operator pauses texts without giving one.
 const PAUSED_BY_HAND: &str = "paused manually";
@@ -39,6 +41,10 @@ crate::fields! {
         numbers_per_range: Limit<20>,
         /// The maximum number of texts of the store per day.
         texts_per_day: Limit<1_000>,
+        /// The domain of the store's website, whose pages may fill in the codes of texts: the last line of every text names it (WebOTP).
+        web_otp_domain: Option<WebOtpDomain>,
+        /// The hash of the store's Android app, which may read the codes of texts: every text contains it (SMS Retriever).
+        android_app_hash: Option<AndroidAppHash>,
     }
     by_hand {
         /// Whether texts are paused.
@@ -56,6 +62,50 @@ crate::fields! {
         texts_paused_reason: Option<String>,
         /// When a pause was last ended.
         texts_resumed_at: Option<DateTime<Utc>>,
+    }
+}
+
+/// A domain with at least two labels, in lower case and ASCII.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct WebOtpDomain(String);
+
+impl TryFrom<String> for WebOtpDomain {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let domain = idna::domain_to_ascii_cow(text.trim().as_bytes(), AsciiDenyList::STD3).unwrap_or_default().into_owned();
+        let is_label = |label: &str| (1..=63).contains(&label.len()) && !label.starts_with('-') && !label.ends_with('-');
+        let is_number = domain.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
+        let is_domain = domain.len() <= MAX_DOMAIN_LEN && domain.contains('.') && domain.split('.').all(is_label) && !is_number;
+        is_domain.then_some(Self(domain)).ok_or("This must be a domain such as shop.example, of at most 40 characters.")
+    }
+}
+
+impl From<WebOtpDomain> for String {
+    fn from(domain: WebOtpDomain) -> Self {
+        domain.0
+    }
+}
+
+/// The hash by which Android knows an app: eleven characters of Base64.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct AndroidAppHash(String);
+
+impl TryFrom<String> for AndroidAppHash {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+        let is_hash = text.len() == APP_HASH_LEN && text.bytes().all(is_digit);
+        is_hash.then_some(Self(text)).ok_or("This must be the hash of an Android app: eleven letters, digits, + or /.")
+    }
+}
+
+impl From<AndroidAppHash> for String {
+    fn from(hash: AndroidAppHash) -> Self {
+        hash.0
     }
 }
 
@@ -92,6 +142,8 @@ impl<const DEFAULT: i32> From<Limit<DEFAULT>> for i32 {
     }
 }
 
+crate::field_type!(WebOtpDomain => String, json!({ "type": "string", "maxLength": MAX_DOMAIN_LEN, "examples": ["shop.example"] }));
+crate::field_type!(AndroidAppHash => String, json!({ "type": "string", "pattern": "^[A-Za-z0-9+/]{11}$" }));
 crate::field_type!(Country => String, json!({ "type": "string", "pattern": "^[A-Z]{2}$" }));
 crate::field_type!(Limit<DEFAULT> => i32, UpToAMillion::schema(), initially DEFAULT; for const DEFAULT: i32);
 

@@ -1,7 +1,6 @@
 //! Request bodies: one declaration defines both how a body is read and how it is described.
 
 use secrecy::SecretString;
-use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use crate::kernel::ids::{DeviceId, TypedId};
@@ -122,11 +121,11 @@ impl<T: FieldType> Sent for Member<T> {
     }
 }
 
-/// A field that is always refused.
-impl Sent for Member<IgnoredAny> {
+/// A field that may be sent back as it was read.
+impl Sent for Member<Value> {
     const NEEDED: bool = false;
 
     fn schema() -> Value {
-        json!({ "not": {} })
+        json!({ "type": ["string", "null"] })
     }
 }

@@ -36,11 +36,11 @@ pub fn describe(summary: &'static str, answer: Value) -> OperationDoc {
 
 /// The same for a route that succeeds with another status.
 pub(super) fn describe_with(summary: &'static str, status: StatusCode, answer: Value) -> OperationDoc {
-    OperationDoc::new(summary).authenticated_by(&["store_key"]).answering(status, answer).refusing(&[
-        ProblemCode::StoreKeyInvalid,
-        ProblemCode::CompanySuspended,
-        ProblemCode::RateLimited,
-    ])
+    OperationDoc::new(summary)
+        .authenticated_by(&["store_key"])
+        .taking_header("Accept-Language", "The preferred languages of messages and problems.")
+        .answering(status, answer)
+        .refusing(&[ProblemCode::StoreKeyInvalid, ProblemCode::CompanySuspended, ProblemCode::RateLimited])
 }
 
 /// A set of routes with their description.

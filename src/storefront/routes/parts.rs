@@ -4,12 +4,12 @@ use axum::extract::{Path, State};
 
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::json::{JsonBody, JsonOptions};
+use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::openapi::OperationDoc;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
 use crate::storefront::access::SignedInCustomer;
 use crate::storefront::audit::ClientInfo;
-use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::routes::Body;
 
 /// All parameters of a handler.
@@ -39,11 +39,8 @@ impl Part for SignedInCustomer {
     }
 }
 
-impl Part for AcceptedLanguages {
-    fn describe(doc: OperationDoc) -> OperationDoc {
-        doc.taking_header("Accept-Language", "The preferred languages of the message.")
-    }
-}
+/// Every route says that it takes the header, because its problems are in these languages too.
+impl Part for AcceptedLanguages {}
 
 impl<B: Body> Part for JsonBody<B> {
     fn describe(doc: OperationDoc) -> OperationDoc {

@@ -4,9 +4,10 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::kernel::languages::AcceptedLanguages;
 use crate::providers::mail::Letter;
 use crate::storefront::customers::Customer;
-use crate::storefront::messages::{AcceptedLanguages, Notice};
+use crate::storefront::messages::Notice;
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 

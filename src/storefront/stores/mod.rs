@@ -1,6 +1,7 @@
 //! Stores, their publishable keys, and the limits of their texts. Stores are created and changed as records
 //! ([`StoreRecord`](crate::storefront::StoreRecord)). Their keys are no records of the API: administrators create and revoke them here.
 
+mod one_tap;
 mod queries;
 mod store_key;
 mod text_limits;
@@ -13,6 +14,7 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::{KeyId, StoreId};
 use crate::kernel::problem::Problem;
 
+pub use one_tap::{APP_HASH_LEN, MAX_DOMAIN_LEN};
 pub use queries::{
     ListedStoreKey, Store, company_of_store_key, find_pause, find_store, list_store_keys, list_stores, list_text_budgets, lock_text_limits,
     pause_texts,

@@ -6,6 +6,7 @@ use uuid::Uuid;
 use crate::companies::is_suspended;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
+use crate::storefront::stores::one_tap::OneTap;
 use crate::storefront::stores::text_limits::{Pause, TextLimits};
 
 /// The stores of a company, the oldest first.
@@ -73,6 +74,10 @@ pub struct Store {
     pub id: StoreId,
     pub company_id: CompanyId,
     pub name: String,
+    /// What its texts end with.
+    pub one_tap: OneTap,
+    /// Whether it has test identities.
+    pub has_test_identities: bool,
     /// Whether the company is suspended, so that the store is closed.
     pub suspended: bool,
 }
@@ -80,7 +85,11 @@ pub struct Store {
 /// Returns the store whose key has this digest, unless the key is revoked.
 pub async fn find_store(conn: &mut Connection, digest: &[u8], now: DateTime<Utc>) -> Result<Option<Store>, sqlx::Error> {
     let found = sqlx::query!(
-        r#"select store_keys.id as "key_id: KeyId", stores.id as "id: StoreId", stores.company_id as "company_id: CompanyId", stores.name
+        r#"select store_keys.id as "key_id: KeyId", stores.id as "id: StoreId", stores.company_id as "company_id: CompanyId", stores.name,
+                  stores.web_otp_domain, stores.android_app_hash,
+                  exists (
+                      select from tested_identities where store_id = stores.id and deleted_at is null
+                  ) as "has_test_identities!"
            from store_keys join stores on stores.id = store_keys.store_id
            where store_keys.digest = $1 and stores.deleted_at is null and (store_keys.revoked_at is null or store_keys.revoked_at > $2)"#,
         digest,
@@ -90,7 +99,15 @@ pub async fn find_store(conn: &mut Connection, digest: &[u8], now: DateTime<Utc>
     .await?;
     let Some(found) = found else { return Ok(None) };
     let suspended = is_suspended(conn, found.company_id).await?;
-    Ok(Some(Store { key_id: found.key_id, id: found.id, company_id: found.company_id, name: found.name, suspended }))
+    Ok(Some(Store {
+        key_id: found.key_id,
+        id: found.id,
+        company_id: found.company_id,
+        name: found.name,
+        one_tap: OneTap { web_otp_domain: found.web_otp_domain, android_app_hash: found.android_app_hash },
+        has_test_identities: found.has_test_identities,
+        suspended,
+    }))
 }
 
 /// The company whose store has this key.

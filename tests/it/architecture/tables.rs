@@ -53,6 +53,8 @@ const OWNERS: &[(&str, &str)] = &[
     ("stores", "storefront/stores"),
     ("store_keys", "storefront/stores"),
     ("store_companies", "storefront/stores"),
+    ("test_identities", "storefront/test_identities"),
+    ("tested_identities", "storefront/test_identities"),
     ("customers", "storefront/customers"),
     ("customer_records", "storefront/customers"),
     ("customer_identities", "storefront/customers"),

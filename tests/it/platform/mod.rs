@@ -27,3 +27,4 @@ mod stopping;
 mod storage;
 mod traces;
 mod transport;
+mod wire;

@@ -44,6 +44,19 @@ async fn a_device_is_removed_by_its_id() {
 }
 
 #[tokio::test]
+async fn null_beside_the_other_name_is_not_sent() {
+    let world = World::new().await;
+    let ada = token(&world.register(EMAIL).await);
+    let register = |body: serde_json::Value| world.storefront("customers/register-device").token(&ada).json(&body).send();
+    register(json!({ "platform": "ios", "os": null, "token": "a" })).await.ok(200);
+    register(json!({ "platform": null, "os": "android", "token": "b" })).await.ok(200);
+    for (platform, os) in [(json!(null), json!(null)), (json!("ios"), json!("ios"))] {
+        let refused = register(json!({ "platform": platform, "os": os, "token": "c" })).await.refused(422, "body_invalid");
+        assert!(refused["fields"]["platform"].is_array(), "{refused}");
+    }
+}
+
+#[tokio::test]
 async fn every_platform_and_a_long_token_are_accepted() {
     let world = World::new().await;
     let ada = token(&world.register(EMAIL).await);

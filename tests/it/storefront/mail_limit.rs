@@ -111,10 +111,13 @@ async fn the_limit_does_not_reveal_whether_an_account_exists() {
 
 #[tokio::test]
 async fn a_mail_the_server_does_not_take_counts_not() {
-    let sink = SmtpSink::start(true).await;
+    let sink = SmtpSink::start(false).await;
     let world = World::with(&[("storefront.daily_mails_per_mailbox", "1"), ("mail.smtp_url", &sink.url())]).await;
-    for _ in 0..3 {
-        ask_to_register(&world, EMAIL).await.refused(502, "message_not_sent");
+    for (answer, status, code) in [("451 later", 502, "message_not_sent"), ("550 no such mailbox", 422, "email_unreachable")] {
+        sink.answer("RCPT", answer);
+        for _ in 0..2 {
+            ask_to_register(&world, EMAIL).await.refused(status, code);
+        }
     }
 }
 

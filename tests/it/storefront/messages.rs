@@ -82,7 +82,10 @@ async fn a_mail_has_the_same_words_as_plain_text_and_as_html() {
         "{mail}"
     );
     assert!(mail[plain..html].contains("open an account at Acme Shop") && mail[html..].contains("open an account at Acme Shop"));
-    assert!(kept.html.unwrap().contains("<html lang=\"en\">"), "the mailbox keeps both");
+    let html = kept.html.unwrap();
+    assert!(html.contains("<html lang=\"en\">") && html.contains("<h1>Acme Shop</h1>"), "the mailbox keeps both");
+    assert!(html.contains("prefers-color-scheme: dark"), "it is dark where the mail program is");
+    assert!(["http", "//", "src=", "href=", "url(", "@import"].iter().all(|remote| !html.contains(remote)), "it loads nothing: {html}");
 }
 
 #[tokio::test]

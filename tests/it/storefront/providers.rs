@@ -105,14 +105,37 @@ async fn a_mail_goes_to_the_server() {
     assert_eq!(mails.len(), 1);
     assert!(mails[0].contains("From: Acme <shop@example.com>") && mails[0].contains(&format!("To: {EMAIL}")), "{}", mails[0]);
     assert!(mails[0].contains(&world.last_code()));
+    assert!(mails[0].contains("Auto-Submitted: auto-generated\n"), "{}", mails[0]);
+    let parts = ["multipart/alternative", "text/plain; charset=utf-8", "text/html; charset=utf-8"];
+    assert!(parts.iter().all(|part| mails[0].contains(&format!("Content-Type: {part}"))), "{}", mails[0]);
+    world.pass(TimeDelta::minutes(1));
+    ask_to_register(&world, EMAIL).await.ok(200);
+    let ids: Vec<_> =
+        sink.mails().iter().filter_map(|mail| mail.lines().find(|line| line.starts_with("Message-ID: ")).map(str::to_owned)).collect();
+    assert!(ids.len() == 2 && ids[0] != ids[1] && ids.iter().all(|id| id.ends_with("@example.com>")), "{ids:?}");
+}
+
+#[tokio::test]
+async fn an_address_that_the_mail_server_refuses_for_good_is_unreachable() {
+    let sink = SmtpSink::start(true).await;
+    let world = World::with(&[("mail.smtp_url", &sink.url())]).await;
+    ask_to_register(&world, EMAIL).await.refused(422, "email_unreachable");
+    assert_eq!(world.count("select count(*) from verification_codes").await, 0);
+    sink.refuse(false);
+    ask_to_register(&world, EMAIL).await.ok(200);
 }
 
 #[tokio::test]
 async fn a_failing_mail_server_is_502_and_the_next_request_is_not_delayed() {
-    let sink = SmtpSink::start(true).await;
+    let sink = SmtpSink::start(false).await;
     let world = World::with(&[("mail.smtp_url", &sink.url())]).await;
-    ask_to_register(&world, EMAIL).await.refused(502, "message_not_sent");
-    ask_to_register(&world, EMAIL).await.refused(502, "message_not_sent");
+    // Only the refusal of the recipient speaks about the mailbox, and only one for good.
+    for (command, answer, usual) in [("RCPT", "451 later", "250 ok"), ("MAIL", "550 no such sender", "250 ok"), ("DATA", "554 no spam", "")]
+    {
+        sink.answer(command, answer);
+        ask_to_register(&world, EMAIL).await.refused(502, "message_not_sent");
+        sink.answer(command, usual);
+    }
     assert_eq!(world.count("select count(*) from verification_codes").await, 0);
     let away = World::with(&[("mail.smtp_url", "smtp://127.0.0.1:1")]).await;
     ask_to_register(&away, EMAIL).await.refused(502, "message_not_sent");

@@ -1,5 +1,6 @@
 //! A mail server that stores or refuses the mails it receives.
 
+use std::collections::HashMap;
 use std::future::pending;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +14,8 @@ use tokio::net::{TcpListener, TcpStream};
 pub struct SmtpSink {
     address: SocketAddr,
     mails: Arc<Mutex<Vec<String>>>,
-    refuses: Arc<AtomicBool>,
+    /// What it answers to a command, other than usual.
+    answers: Arc<Mutex<HashMap<&'static str, &'static str>>>,
     silent: Arc<AtomicBool>,
 }
 
@@ -21,12 +23,8 @@ impl SmtpSink {
     /// A server that accepts every mail, or refuses every mail.
     pub async fn start(refuses: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let sink = Self {
-            address: listener.local_addr().unwrap(),
-            mails: Arc::default(),
-            refuses: Arc::new(refuses.into()),
-            silent: Arc::default(),
-        };
+        let sink = Self { address: listener.local_addr().unwrap(), mails: Arc::default(), answers: Arc::default(), silent: Arc::default() };
+        sink.refuse(refuses);
         let server = sink.clone();
         #[expect(clippy::disallowed_methods, reason = "it ends with the runtime of the test")]
         tokio::spawn(async move {
@@ -42,9 +40,14 @@ impl SmtpSink {
         format!("smtp://{}", self.address)
     }
 
-    /// Sets whether the server refuses mails.
+    /// Sets whether the server refuses the recipients of mails for good.
     pub fn refuse(&self, refuses: bool) {
-        self.refuses.store(refuses, Ordering::Relaxed);
+        self.answer("RCPT", if refuses { "550 no such mailbox" } else { "250 ok" });
+    }
+
+    /// Sets what the server answers to a command.
+    pub fn answer(&self, command: &'static str, answer: &'static str) {
+        self.answers.lock().unwrap().insert(command, answer);
     }
 
     /// From now on the server receives mails but does not respond.
@@ -62,8 +65,13 @@ impl SmtpSink {
         let mut lines = BufReader::new(reader).lines();
         writer.write_all(b"220 sink\r\n").await.ok()?;
         while let Some(line) = lines.next_line().await.ok()? {
-            let answer: &[u8] = match line.split(' ').next()?.to_ascii_uppercase().as_str() {
-                "RCPT" if self.refuses.load(Ordering::Relaxed) => b"550 no such mailbox\r\n",
+            let command = line.split(' ').next()?.to_ascii_uppercase();
+            let set = self.answers.lock().unwrap().get(command.as_str()).copied();
+            if let Some(answer) = set {
+                writer.write_all(format!("{answer}\r\n").as_bytes()).await.ok()?;
+                continue;
+            }
+            let answer: &[u8] = match command.as_str() {
                 "DATA" => {
                     writer.write_all(b"354 go on\r\n").await.ok()?;
                     let mut mail = String::new();

@@ -12,7 +12,7 @@ use crate::kernel::crypto::sha256;
 use crate::kernel::ids::DeviceId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::object;
-use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::storefront::access::SignedInCustomer;
 use crate::storefront::accounts::devices::push_token::SealedToken;
 use crate::storefront::customers;
@@ -31,7 +31,9 @@ const DEVICES: i64 = 20;
 pub fn routes() -> Routes<Storefront> {
     let registered = object([("status", json!({ "const": "ok" })), ("device", DeviceId::schema())]);
     let registering = describe("Register a device for the customer's notifications.", registered).taking_body(DeviceRequest::schema());
-    let registering = registering.restricting("platform", json!({ "enum": PLATFORMS }));
+    let platforms = json!({ "enum": PLATFORMS.into_iter().map(Some).chain([None]).collect::<Vec<_>>() });
+    let registering = registering.restricting("platform", platforms.clone()).restricting("os", platforms);
+    let registering = registering.needing_one_of(&["platform", "os"]);
     let registering = registering.restricting("token", json!({ "minLength": 1, "maxLength": TOKEN_MAX_LEN }));
     let unregistering = describe("Unregister a device.", routes::done()).refusing(&[ProblemCode::RecordNotFound]);
     let unregistering = unregistering.taking_body(DeviceRemoval::schema()).needing_one_of(&["device", "token"]);
@@ -42,9 +44,10 @@ pub fn routes() -> Routes<Storefront> {
 body! {
     /// `POST customers/register-device`
     struct DeviceRequest {
-        /// The platform: `ios`, `android` or `web`. `os` is accepted as an alias of this field.
-        #[serde(alias = "os")]
-        platform: String,
+        /// The platform: `ios`, `android` or `web`. Either this field or `os` is required.
+        platform: Option<String>,
+        /// Another name of `platform`.
+        os: Option<String>,
         /// The device's token at the push service: up to 4,096 characters.
         token: String,
     }
@@ -79,12 +82,15 @@ async fn register(
 impl DeviceRequest {
     fn parse(self) -> Result<(String, String), Problem> {
         let mut errors = FieldErrors::default();
-        let platform = self.platform.trim().to_lowercase();
-        if !PLATFORMS.contains(&platform.as_str()) {
+        if self.platform.is_some() && self.os.is_some() {
+            errors.add("platform", Sentence::new("{} must not be sent under both of its names.").with("platform"));
+        }
+        let platform = errors.require("platform", self.platform.or(self.os)).unwrap_or_default().trim().to_lowercase();
+        if !platform.is_empty() && !PLATFORMS.contains(&platform.as_str()) {
             errors.add("platform", "The platform must be ios, android or web.");
         }
         if self.token.trim().is_empty() || self.token.chars().count() > TOKEN_MAX_LEN {
-            errors.add("token", format!("The token must have 1 to {TOKEN_MAX_LEN} characters."));
+            errors.add("token", Sentence::new("The token must have 1 to {} characters.").with(TOKEN_MAX_LEN));
         }
         errors.finish()?;
         Ok((platform, self.token))

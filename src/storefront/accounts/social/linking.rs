@@ -137,5 +137,6 @@ fn newcomer(store: &Store, identity: &VerifiedIdentity, typed: &Typed, now: Date
         phone: None,
         phone_is_proven: false,
         password_hash: None,
+        test_identity: None,
     })
 }

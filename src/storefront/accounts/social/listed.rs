@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 
 use crate::kernel::json::{self, JsonBody, Members};
-use crate::kernel::problem::{FieldErrors, Problem};
+use crate::kernel::problem::{FieldErrors, Problem, Sentence};
 use crate::providers::identity::{Field, Listed, OidcProof};
 use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::social::linking::Typed;
@@ -85,7 +85,7 @@ impl Login {
         body.retain(|name, value| names.iter().any(|(field, known)| known == name && (is_needed(*field) || !value.is_null())));
         let mut sent: BTreeMap<String, SecretString> = json::from_value(Value::Object(body))?;
         if let Some((_, missing)) = names.iter().find(|(field, name)| is_needed(*field) && !sent.contains_key(name)) {
-            return Err(FieldErrors::one(missing, format!("{missing} is required.")));
+            return Err(FieldErrors::one(missing, Sentence::new("{} is required.").with(missing)));
         }
         let mut fields: Vec<_> = names.into_iter().filter_map(|(field, name)| Some((field, sent.remove(&name)?))).collect();
         // It is the first field of every form.

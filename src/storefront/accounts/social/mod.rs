@@ -31,7 +31,7 @@ use futures::FutureExt;
 use serde_json::{Map, Value};
 
 use crate::kernel::openapi::OperationDoc;
-use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::providers::RouteName;
 use crate::providers::identity::{VerifiedIdentity, VerifyError, user_id_member};
 use crate::storefront::accounts::signed_in::audited;
@@ -101,7 +101,7 @@ fn with_neutral_user_id(mut body: Map<String, Value>, name: &RouteName, neutral:
     if let Some(id) = body.remove(&user_id_member(&name.to_string()))
         && body.insert(neutral.to_owned(), id).is_some()
     {
-        return Err(FieldErrors::one(neutral, format!("{neutral} must not be sent under both of its names.")));
+        return Err(FieldErrors::one(neutral, Sentence::new("{} must not be sent under both of its names.").with(neutral)));
     }
     Ok(body)
 }

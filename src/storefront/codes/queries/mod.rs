@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::kernel::crypto::SecretDigest;
 use crate::kernel::database::Connection;
-use crate::kernel::ids::{CustomerId, StoreId};
+use crate::kernel::ids::{CustomerId, StoreId, TestIdentityId};
 use crate::storefront::codes::rules;
 use crate::storefront::guessing::lockouts::{self, Lockout};
 use crate::storefront::purpose::{CODE_LIFETIME, Purpose};
@@ -29,6 +29,7 @@ pub(super) struct NewCode<'a> {
     pub(super) digest: SecretDigest,
     /// The client that asks for it.
     pub(super) asked_by: &'a [u8],
+    pub(super) test_identity: Option<TestIdentityId>,
 }
 
 /// Inserts the code in place of the previous one. Returns `false` and changes nothing if the previous code is younger than one
@@ -36,12 +37,13 @@ pub(super) struct NewCode<'a> {
 pub(super) async fn replace_code(conn: &mut Connection, code: &NewCode<'_>, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let replaced = sqlx::query!(
         "insert into verification_codes as older
-             (id, store_id, purpose, identity, sent_to, channel, requested_by, customer_id, digest, issued_at, expires_at, asked_by)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $13)
+             (id, store_id, purpose, identity, sent_to, channel, requested_by, customer_id, digest, issued_at, expires_at, asked_by,
+              test_identity_id)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $13, $14)
          on conflict on constraint verification_codes_key do update set
              id = excluded.id, sent_to = excluded.sent_to, channel = excluded.channel, customer_id = excluded.customer_id,
              digest = excluded.digest, issued_at = excluded.issued_at, expires_at = excluded.expires_at, asked_by = excluded.asked_by,
-             guesses = 0, used_at = null
+             test_identity_id = excluded.test_identity_id, guesses = 0, used_at = null
          where older.issued_at <= $12",
         code.id,
         code.store.uuid(),
@@ -56,6 +58,7 @@ pub(super) async fn replace_code(conn: &mut Connection, code: &NewCode<'_>, now:
         now + CODE_LIFETIME,
         now - rules::RESEND_AFTER,
         code.asked_by,
+        code.test_identity.map(TestIdentityId::uuid),
     )
     .execute(conn)
     .await?;
@@ -107,6 +110,33 @@ pub(super) async fn find_channel(
     )
     .fetch_optional(conn)
     .await
+}
+
+/// Deletes the code that another one of the same purpose and identity would replace.
+pub(super) async fn forget_code(
+    conn: &mut Connection,
+    store: StoreId,
+    purpose: Purpose,
+    identity: &str,
+    requested_by: Option<CustomerId>,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "delete from verification_codes
+         where store_id = $1 and purpose = $2 and identity = $3 and requested_by is not distinct from $4",
+        store.uuid(),
+        purpose.as_str(),
+        identity,
+        requested_by.map(CustomerId::uuid),
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The test identity whose fixed code this is.
+pub(super) async fn find_test_identity(conn: &mut Connection, code: Uuid) -> Result<Option<TestIdentityId>, sqlx::Error> {
+    let found = sqlx::query_scalar!(r#"select test_identity_id as "id: TestIdentityId" from verification_codes where id = $1"#, code);
+    Ok(found.fetch_optional(conn).await?.flatten())
 }
 
 /// Deletes a code whose message was not sent, so that the next request does not have to wait.

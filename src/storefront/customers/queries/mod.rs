@@ -2,18 +2,20 @@
 
 mod locks;
 mod password_guess;
+mod test_accounts;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::contact::Identity;
 use crate::kernel::database::Connection;
-use crate::kernel::ids::{CompanyId, CustomerId, StoreId};
+use crate::kernel::ids::{CompanyId, CustomerId, StoreId, TestIdentityId};
 use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::customers::{Customer, NewCustomer};
 
 pub use locks::{lock_claimants, lock_customer, lock_customer_shared};
 pub use password_guess::count_password_guess;
+pub use test_accounts::{is_of_a_customer, is_test, lock_made_with};
 
 pub async fn insert_customer(
     conn: &mut Connection,
@@ -24,8 +26,8 @@ pub async fn insert_customer(
     sqlx::query_as!(
         Customer,
         r#"insert into customers (id, store_id, name, email, email_verified_at, phone, phone_verified_at, password_hash, created_at, updated_at,
-             company_id)
-         values ($1, $2, $3, $4, case when $5 then $9::timestamptz end, $6, case when $7 then $9::timestamptz end, $8, $9, $9, $10)
+             company_id, test_identity_id)
+         values ($1, $2, $3, $4, case when $5 then $9::timestamptz end, $6, case when $7 then $9::timestamptz end, $8, $9, $9, $10, $11)
          returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
              password_hash as "password_hash: HashedPassword", created_at, updated_at, banned_at"#,
         customer.id.uuid(),
@@ -38,6 +40,7 @@ pub async fn insert_customer(
         customer.password_hash.as_ref().map(HashedPassword::expose),
         now,
         company.uuid(),
+        customer.test_identity.map(TestIdentityId::uuid),
     )
     .fetch_one(conn)
     .await

@@ -47,6 +47,9 @@ crate::read_only! {
         banned_reason: Option<String>,
         /// When the account was closed.
         closed_at: Option<Instant>,
+        /// Whether the account was made with a test identity. Figures leave it out.
+        #[filtered]
+        test: bool,
     }
     computed {
         /// Whether the customer has verified the email address.

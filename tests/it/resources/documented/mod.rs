@@ -13,8 +13,9 @@ use portico::app::AppState;
 use portico::events::EventType;
 use portico::kernel::client_address::TrustedProxies;
 use portico::kernel::middleware::{self, Surroundings};
+use portico::kernel::request_body::BodyLimits;
 use portico::resources::Extension;
-use portico::{callers, events, fields, fleet, resources, text_enum};
+use portico::{callers, events, fields, fleet, resources, storefront, text_enum};
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 use tower::ServiceExt;
@@ -87,6 +88,8 @@ async fn the_page_adds_a_resource_from_the_table_to_the_routes() {
         traces: world.state.traces.clone(),
         metrics: world.state.requests.clone(),
         access_log: true,
+        body_limits: BodyLimits::default(),
+        customers_below: storefront::PATH,
         stopping: world.state.lifecycle.stopping().clone(),
     };
     let router = middleware::layer(router, surroundings);

@@ -2,16 +2,16 @@
 
 /// The name of a language.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct LanguageTag(String);
+pub struct LanguageTag(String);
 
 impl LanguageTag {
     /// The default language, which is always available.
-    pub(super) fn english() -> Self {
+    pub fn english() -> Self {
         Self("en".to_owned())
     }
 
     /// Checks the format only, not whether the language exists.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let mut subtags = text.split('-');
         let is_language = |subtag: &str| (2..=8).contains(&subtag.len()) && subtag.bytes().all(|byte| byte.is_ascii_alphabetic());
         let is_subtag = |subtag: &str| (1..=8).contains(&subtag.len()) && subtag.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -19,12 +19,13 @@ impl LanguageTag {
         is_tag.then(|| Self(text.to_ascii_lowercase()))
     }
 
-    pub(super) fn as_str(&self) -> &str {
+    /// The tag, in lower case.
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// The tag without its last subtag: `zh-hant` for `zh-hant-tw`, `zh` for `zh-hant`, `None` for `zh`.
-    pub(super) fn broader(&self) -> Option<Self> {
+    pub fn broader(&self) -> Option<Self> {
         self.0.rsplit_once('-').map(|(broader, _)| Self(broader.to_owned()))
     }
 }

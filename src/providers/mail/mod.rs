@@ -6,21 +6,28 @@
 //! A mail is refused, cannot be handed over, or times out: a server that does not respond in time may have accepted the mail. Each mail has
 //! its own connection, which is closed after a timeout, so that no later mail reads a late response.
 
+mod server;
+
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use lettre::message::header::{Header, HeaderName, HeaderValue};
 use lettre::message::{Mailbox as Party, MultiPart, SinglePart};
-use lettre::transport::smtp;
-use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
+use lettre::{Address, Message};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::timeout;
 use url::Url;
 
 use crate::contact::EmailAddress;
+use crate::kernel::ids::uuid_v7;
 use crate::kernel::metrics::{Counter, Family, Registry};
 use crate::kernel::settings;
 use crate::kernel::traces::{self, SpanKind};
 use crate::providers::mailbox::{Captured, Channel, Mailbox};
+
+use server::{Refusal, Server};
+
+pub use server::InvalidSmtpUrl;
 
 const CONNECT_TIME_LIMIT: Duration = Duration::from_secs(3);
 
@@ -45,7 +52,7 @@ pub struct Settings {
 pub enum SettingsError {
     /// `mail.smtp_url`
     #[error("mail.smtp_url is not an SMTP URL")]
-    SmtpUrl(#[source] smtp::Error),
+    SmtpUrl(#[source] InvalidSmtpUrl),
     /// `mail.smtp_url` and `mail.plaintext_password`
     #[error(
         "mail.smtp_url has a password and does not require TLS, so the password could be read on its way: use smtps://, or smtp:// with \
@@ -79,6 +86,9 @@ pub enum SendMailError {
     /// The mail server did not accept the mail.
     #[error("the mail was not sent")]
     NotTaken(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The mail server refused the address for good: it will not take the next mail to it either.
+    #[error("the mail server does not deliver to this address")]
+    Unreachable(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The mail server did not respond in time, and may have accepted the mail.
     #[error("the mail server did not respond in time")]
     Silence,
@@ -93,17 +103,9 @@ impl SendMailError {
 crate::labels! {
     /// Of a mail.
     pub struct MailLabels {
-        /// `taken`, `silence` or `not_taken`.
+        /// `taken`, `silence`, `unreachable` or `not_taken`.
         pub outcome: &'static str,
     }
-}
-
-/// The SMTP server.
-#[derive(Clone, Debug)]
-struct Server {
-    transport: AsyncSmtpTransport<Tokio1Executor>,
-    /// Its name, for traces.
-    host: Option<String>,
 }
 
 /// Sends mail through one SMTP server, if there is one.
@@ -123,13 +125,11 @@ impl Mail {
         let server = match settings.smtp_url.expose_secret() {
             "" => None,
             url => {
-                let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map_err(SettingsError::SmtpUrl)?;
+                let server = Server::parse(url, CONNECT_TIME_LIMIT.min(settings.timeout / 2)).map_err(SettingsError::SmtpUrl)?;
                 if shows_password(url) && !settings.plaintext_password.unwrap_or(plaintext_password) {
                     return Err(SettingsError::PlaintextPassword);
                 }
-                let transport = builder.timeout(Some(CONNECT_TIME_LIMIT.min(settings.timeout / 2))).build();
-                let host = Url::parse(url).ok().and_then(|url| url.host_str().map(ToOwned::to_owned));
-                Some(Server { transport, host })
+                Some(server)
             }
         };
         let from = settings.from.parse().map_err(SettingsError::From)?;
@@ -148,11 +148,12 @@ impl Mail {
 
     /// Checks that the server responds and accepts the credentials. Returns `None` if no server is configured.
     pub async fn greet(&self) -> Option<Result<(), SendMailError>> {
-        let greeted = self.answer_to(self.server.as_ref()?.transport.test_connection()).await;
+        let greeted = timeout(self.timeout, self.server.as_ref()?.greet()).await;
         Some(match greeted {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(SendMailError::not_taken("the mail server closed the connection")),
-            Err(error) => Err(error),
+            Ok(Ok(true)) => Ok(()),
+            Ok(Ok(false)) => Err(SendMailError::not_taken("the mail server closed the connection")),
+            Ok(Err(error)) => Err(SendMailError::not_taken(error)),
+            Err(_) => Err(SendMailError::Silence),
         })
     }
 
@@ -162,6 +163,7 @@ impl Mail {
         let outcome = match &sent {
             Ok(()) => "taken",
             Err(SendMailError::Silence) => "silence",
+            Err(SendMailError::Unreachable(_)) => "unreachable",
             Err(SendMailError::NotTaken(_)) => "not_taken",
         };
         self.sent.get_or_create(&MailLabels { outcome }).inc();
@@ -171,7 +173,7 @@ impl Mail {
                 tracing::warn!("the mail server did not respond in time");
                 self.capture(&letter);
             }
-            Err(SendMailError::NotTaken(_)) => {}
+            Err(SendMailError::NotTaken(_) | SendMailError::Unreachable(_)) => {}
         }
         sent
     }
@@ -190,33 +192,25 @@ impl Mail {
     /// Hands the mail over, as part of the trace of what needs it. The span says nothing of the mail, which is personal.
     async fn hand_over_to(&self, server: &Server, message: Message) -> Result<(), SendMailError> {
         let span = traces::part_now(SpanKind::Client, "send a mail");
-        let sent = self.answer_to(server.transport.send(message)).await.map(drop);
+        let answer = timeout(self.timeout, server.deliver(&message)).await;
+        let sent = answer.map_err(|_| SendMailError::Silence).and_then(|answer| answer.map_err(refused));
         if let Some(mut span) = span {
-            if let Some(host) = &server.host {
-                span.set("server.address", host.clone());
-            }
+            span.set("server.address", server.host().to_owned());
             match &sent {
                 Ok(()) => {}
                 Err(SendMailError::Silence) => span.fail("timed out"),
+                Err(SendMailError::Unreachable(_)) => span.fail("unreachable"),
                 Err(SendMailError::NotTaken(_)) => span.fail("not taken"),
             }
         }
         sent
     }
 
-    /// Returns the response of the server, or an error if it does not respond in time.
-    async fn answer_to<T>(&self, exchange: impl Future<Output = Result<T, smtp::Error>>) -> Result<T, SendMailError> {
-        let answer = timeout(self.timeout, exchange).await.map_err(|_| SendMailError::Silence)?;
-        answer.map_err(|error| {
-            // The text of the response may contain the address, so only its status is logged.
-            tracing::warn!(status = ?error.status(), "the mail server did not accept a mail");
-            SendMailError::not_taken(error)
-        })
-    }
-
     fn message(&self, letter: &Letter<'_>) -> Result<Message, SendMailError> {
         let to: Address = letter.to.as_str().parse().map_err(SendMailError::not_taken)?;
+        let id = format!("<{}@{}>", uuid_v7(letter.at).simple(), self.from.email.domain());
         let builder = Message::builder().from(self.from.clone()).to(Party::new(None, to)).subject(letter.subject);
+        let builder = builder.message_id(Some(id)).header(AutoSubmitted);
         let message = match letter.html {
             Some(html) => builder.multipart(MultiPart::alternative_plain_html(letter.text.to_owned(), html.to_owned())),
             None => builder.singlepart(SinglePart::plain(letter.text.to_owned())),
@@ -236,6 +230,34 @@ impl Mail {
                 sent_at: letter.at,
             });
         }
+    }
+}
+
+fn refused(refusal: Refusal) -> SendMailError {
+    let (Refusal::Recipient(error) | Refusal::Other(error)) = &refusal;
+    // The text of the response may contain the address, so only its status is logged.
+    tracing::warn!(status = ?error.status(), "the mail server did not accept a mail");
+    match refusal {
+        Refusal::Recipient(error) => SendMailError::Unreachable(error.into()),
+        Refusal::Other(error) => SendMailError::not_taken(error),
+    }
+}
+
+/// Says that a program sent the mail, so that no program answers it (RFC 3834, section 5).
+#[derive(Clone, Debug)]
+struct AutoSubmitted;
+
+impl Header for AutoSubmitted {
+    fn name() -> HeaderName {
+        HeaderName::new_from_ascii_str("Auto-Submitted")
+    }
+
+    fn parse(_: &str) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(Self)
+    }
+
+    fn display(&self) -> HeaderValue {
+        HeaderValue::new(Self::name(), "auto-generated".to_owned())
     }
 }
 

@@ -6,12 +6,12 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 
-use crate::storefront::messages::language_tag::LanguageTag;
+use crate::kernel::languages::LanguageTag;
 
 /// The maximum number of entries that are read. Browsers send a handful.
 const MAX_LANGUAGES: usize = 32;
 
-/// The languages of one request. Invalid entries are ignored, because a message in another language is better than none.
+/// The languages of one request. Invalid entries are ignored, because an answer in another language is better than none.
 #[derive(Clone, Debug, Default)]
 pub struct AcceptedLanguages(Vec<Accepted>);
 
@@ -31,7 +31,8 @@ impl<S: Send + Sync> FromRequestParts<S> for AcceptedLanguages {
 }
 
 impl AcceptedLanguages {
-    fn of(headers: &HeaderMap) -> Self {
+    /// Those of the headers of a request.
+    pub fn of(headers: &HeaderMap) -> Self {
         let lines = headers.get_all(header::ACCEPT_LANGUAGE).iter().filter_map(|line| line.to_str().ok());
         let mut weighted: Vec<_> = lines.flat_map(|line| line.split(',')).take(MAX_LANGUAGES).filter_map(weighted).collect();
         // The sort is stable: entries of equal weight keep their order.
@@ -41,7 +42,7 @@ impl AcceptedLanguages {
 
     /// Returns the result of `find` for the first accepted language that it knows, in its own form or a broader one (`de` for
     /// `de-CH`). Returns `None` if the client accepts any language, or no known one.
-    pub(super) fn best_of<T>(&self, find: impl Fn(&LanguageTag) -> Option<T>) -> Option<T> {
+    pub fn best_of<T>(&self, find: impl Fn(&LanguageTag) -> Option<T>) -> Option<T> {
         for accepted in &self.0 {
             let Accepted::One(tag) = accepted else { return None };
             let mut candidate = Some(tag.clone());
