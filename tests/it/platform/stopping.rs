@@ -79,6 +79,9 @@ async fn the_log_says_how_the_service_stops() {
     let said = ["shutting down in 10ms", "no further connections are accepted", "no request is left", "stopped"];
     let places: Vec<_> = said.iter().map(|words| log.find(words).unwrap_or_else(|| panic!("{words}: {log}"))).collect();
     assert!(places.is_sorted(), "{log}");
+    for words in said {
+        assert_eq!(log.matches(&format!(" {words}")).count(), 1, "{words}: {log}");
+    }
 }
 
 #[tokio::test]
