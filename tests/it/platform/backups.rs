@@ -175,8 +175,7 @@ async fn a_backup_says_what_it_needs_and_nothing_secret() {
     assert_eq!(fs::read_dir(backed_up.directory.path()).unwrap().count(), 1, "nothing unfinished is left");
 
     let settings = backed_up.settings(&backed_up.shop.world.database);
-    let again = portico(&["backup", path.to_str().unwrap()], &settings).output().await.unwrap();
-    let said = String::from_utf8(again.stderr).unwrap();
+    let said = refused(&["backup", path.to_str().unwrap()], &settings).await;
     assert!(said.contains("exists already: name a directory that does not"), "{said}");
 }
 
