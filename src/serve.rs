@@ -4,6 +4,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
+use axum::Router;
 use clap::Args;
 use tokio::time::timeout;
 
@@ -135,7 +136,7 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
     }
     tracing::info!(%address, "listening");
 
-    let answered = http_server::serve(listener, app::router(state, config), config.http.limits(), lifecycle.stopping().clone()).await;
+    let answered = answer(listener, app::router(state, config), config, &lifecycle).await;
     tracing::info!("no request is left; deliveries in flight get {SHUTDOWN_GRACE:?} to end");
     match timeout(SHUTDOWN_GRACE, lifecycle.stop()).await {
         Ok(()) => tracing::info!("stopped"),
@@ -143,6 +144,18 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
     }
     traces.stop().await;
     answered.map_err(ServeError::Server)
+}
+
+/// Answers requests until `lifecycle` ends and those in flight have ended.
+async fn answer(listener: TcpListener, router: Router, config: &Config, lifecycle: &Lifecycle) -> io::Result<()> {
+    let leftover = http_server::serve(listener, router, config.http.limits(), lifecycle.stopping().clone()).await?;
+    tracing::info!(
+        connections = leftover.connections(),
+        "no further connections are accepted; requests in flight get {:?} to end",
+        http_server::SHUTDOWN_GRACE
+    );
+    leftover.end().await;
+    Ok(())
 }
 
 /// Migrates the database, or makes sure that migrations lead to a schema that this version can work with.

@@ -34,6 +34,7 @@ mod publish;
 mod queue;
 mod retention;
 mod sign_in;
+mod soak;
 mod standstill;
 mod support;
 mod timing;
@@ -73,10 +74,11 @@ enum Bench {
     Overload,
     Console,
     Standstill,
+    Soak,
 }
 
 impl Bench {
-    fn measure(self, figures: &mut Figures) {
+    fn measure(self, figures: &mut Figures, arguments: &Arguments) {
         match self {
             Self::Me => me::measure(figures),
             Self::SignIn => sign_in::measure(figures),
@@ -103,6 +105,17 @@ impl Bench {
             Self::Overload => overload::measure(figures),
             Self::Console => console::measure(figures),
             Self::Standstill => standstill::measure(figures),
+            Self::Soak => soak::measure(figures, arguments.minutes),
+        }
+    }
+
+    /// The seconds after which it hangs.
+    fn time_limit(self, arguments: &Arguments) -> u64 {
+        match (self, arguments.quick) {
+            (Self::Soak, true) => 150,
+            (Self::Soak, false) => 60 * u64::from(arguments.minutes) + 300,
+            (_, true) => 60,
+            (_, false) => 600,
         }
     }
 }
@@ -114,6 +127,9 @@ struct Arguments {
     /// Only check that the benchmarks work
     #[arg(long)]
     quick: bool,
+    /// How long the soak takes, if it is not quick
+    #[arg(long, default_value_t = 20)]
+    minutes: u32,
     /// Passed by Cargo to every benchmark
     #[arg(long, hide = true)]
     bench: bool,
@@ -125,8 +141,8 @@ fn main() -> ExitCode {
     let names = if arguments.names.is_empty() { Bench::value_variants() } else { &arguments.names };
     let mut figures = Figures::new(arguments.quick);
     for bench in names {
-        let watched = watch(*bench, if arguments.quick { 60 } else { 600 });
-        bench.measure(&mut figures);
+        let watched = watch(*bench, bench.time_limit(&arguments));
+        bench.measure(&mut figures, &arguments);
         drop(watched);
     }
     figures.end()

@@ -54,8 +54,9 @@ impl AdminListener {
         };
         let serving = http_server::serve(self.0, metrics.router(), limits, lifecycle.stopping().clone());
         lifecycle.spawn(async move {
-            if let Err(error) = serving.await {
-                tracing::error!(error = chain(&error), "the metrics cannot be served");
+            match serving.await {
+                Ok(leftover) => leftover.end().await,
+                Err(error) => tracing::error!(error = chain(&error), "the metrics cannot be served"),
             }
         });
     }

@@ -8,6 +8,7 @@ pub mod hub;
 pub mod load;
 pub mod offer;
 pub mod pgbench;
+pub mod process;
 pub mod publisher;
 pub mod sender;
 pub mod service;

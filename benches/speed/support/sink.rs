@@ -39,7 +39,7 @@ pub struct Sink {
 /// What has arrived.
 #[derive(Default)]
 pub struct Received {
-    /// The `webhook-id` of every delivery, and when its headers and body were complete.
+    /// What is noted of every delivery, usually its `webhook-id`, and when its headers and body were complete.
     pub arrivals: Vec<(String, Instant)>,
     /// The headers and body of the first delivery.
     pub first: Option<(HeaderMap, Bytes)>,
@@ -54,8 +54,15 @@ impl Sink {
         Self::answering(service, &vec![Answer::AtOnce; endpoints])
     }
 
-    /// Opens endpoints, each on its own port, with certificates that the service trusts.
+    /// Opens endpoints that respond in different ways.
     pub fn answering(service: &Service, answers: &[Answer]) -> Self {
+        Self::noting(service, answers, |headers, _| {
+            headers.get("webhook-id").and_then(|id| id.to_str().ok()).unwrap_or_default().to_owned()
+        })
+    }
+
+    /// Opens endpoints, each on its own port, with certificates that the service trusts. Of every delivery, they note what `mark` says.
+    pub fn noting(service: &Service, answers: &[Answer], mark: fn(&HeaderMap, &[u8]) -> String) -> Self {
         let authority = Authority::open(service.directory()).unwrap();
         let issued = authority.issue(&["localhost", "127.0.0.1", "::1"], Clock::System.now()).unwrap();
         let listeners: Vec<_> = answers.iter().map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()).collect();
@@ -69,7 +76,7 @@ impl Sink {
                 let tls = RustlsConfig::from_pem(issued.chain_pem.into(), issued.key_pem.into()).await.unwrap();
                 let serving = listeners.into_iter().zip(answers).map(|(listener, answer)| {
                     listener.set_nonblocking(true).unwrap();
-                    let routes = Router::new().fallback(receive).with_state((Arc::clone(&received), answer));
+                    let routes = Router::new().fallback(receive).with_state((Arc::clone(&received), answer, mark));
                     let tls = RustlsAcceptor::new(tls.clone()).acceptor(NoDelayAcceptor::new());
                     let server = axum_server::from_tcp(listener).unwrap().acceptor(tls);
                     server.handle(stop.clone()).serve(routes.into_make_service())
@@ -126,12 +133,14 @@ impl Drop for Sink {
     }
 }
 
-async fn receive(State((received, answer)): State<(Arc<Mutex<Received>>, Answer)>, headers: HeaderMap, body: Bytes) -> Body {
-    let at = Instant::now();
-    let id = headers.get("webhook-id").and_then(|id| id.to_str().ok()).unwrap_or_default().to_owned();
+/// What an endpoint needs to receive a delivery.
+type Receiving = (Arc<Mutex<Received>>, Answer, fn(&HeaderMap, &[u8]) -> String);
+
+async fn receive(State((received, answer, mark)): State<Receiving>, headers: HeaderMap, body: Bytes) -> Body {
+    let (at, mark) = (Instant::now(), mark(&headers, &body));
     {
         let mut received = received.lock().unwrap();
-        received.arrivals.push((id, at));
+        received.arrivals.push((mark, at));
         received.first.get_or_insert((headers, body));
     }
     match answer {

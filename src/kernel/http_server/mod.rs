@@ -40,7 +40,7 @@ use patient_stream::{Patience, PatientStream};
 use places::{Place, Places};
 
 /// The time that requests in flight get to finish during shutdown.
-const SHUTDOWN_GRACE: Duration = Duration::from_secs(15);
+pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(15);
 /// The time in which a client that is connected can still send a request during shutdown. One that has sent nothing yet would be closed with
 /// the request on its way.
 const LAST_REQUEST: Duration = Duration::from_millis(100);
@@ -74,13 +74,13 @@ pub struct Limits {
 #[derive(Clone, Copy, Debug)]
 pub struct EndsAt(pub Instant);
 
-/// Serves HTTP/1 on `listener` until `stopping` is cancelled and the requests in flight have finished.
+/// Serves HTTP/1 on `listener` until `stopping` is cancelled. What is left then are the connections that were accepted.
 ///
 /// A connection is closed if it does not send a whole request head within [`Limits::header_timeout`]. A request head that is too large
 /// gets status 431, one that is no HTTP gets 400, both with a problem document. An idle connection counts as one that has not sent its
 /// head. A connection is reset if its client does not read a response for [`Limits::write_timeout`], however many requests it has sent
 /// ahead.
-pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stopping: CancellationToken) -> io::Result<()> {
+pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stopping: CancellationToken) -> io::Result<Leftover> {
     listener.set_nonblocking(true)?;
     setsockopt(&listener, SndBuf, &SEND_BUFFER)?;
     let listener = tokio::net::TcpListener::from_std(listener)?;
@@ -96,14 +96,25 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stoppi
     for (stream, client, place) in connected_already(listener, &mut places)? {
         open.serve(TcpStream::from_std(stream)?, client, place).await;
     }
-    let Open { connections, .. } = open;
-    connections.close();
-    tracing::info!(
-        connections = connections.len(),
-        "no further connections are accepted; requests in flight get {SHUTDOWN_GRACE:?} to end"
-    );
-    connections.wait().await;
-    Ok(())
+    open.connections.close();
+    Ok(Leftover(open.connections))
+}
+
+/// The connections that are open when no further ones are accepted.
+#[derive(Debug)]
+pub struct Leftover(TaskTracker);
+
+impl Leftover {
+    /// How many there are.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Waits until they are closed, each of them after the request in flight and after [`SHUTDOWN_GRACE`] at the latest.
+    pub async fn end(self) {
+        self.0.wait().await;
+    }
 }
 
 /// The open connections.

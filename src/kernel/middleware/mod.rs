@@ -210,7 +210,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let lifecycle = Lifecycle::default();
         let answering = http_server::serve(listener, router, limits(), lifecycle.stopping().clone());
-        lifecycle.spawn(async move { answering.await.unwrap() });
+        lifecycle.spawn(async move { answering.await.unwrap().end().await });
 
         let (mut answers, mut slow) = TcpStream::connect(address).await.unwrap().into_split();
         slow.write_all(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n").await.unwrap();
@@ -244,7 +244,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let serving = http_server::serve(listener, router, limits(), lifecycle.stopping().clone());
-        lifecycle.spawn(async move { serving.await.unwrap() });
+        lifecycle.spawn(async move { serving.await.unwrap().end().await });
         client.write_all(b"GET /never HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
         begun.notified().await;
 

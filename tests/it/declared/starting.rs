@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 
 use crate::declared::garden;
-use crate::support::program::{Service, portico};
+use crate::support::program::{Service, portico, refused};
 use crate::support::waiting::until;
 use crate::support::{World, database};
 
@@ -106,9 +106,8 @@ async fn the_program_refuses_to_start_with_a_schema_that_records_may_not_fit() {
     let settings = [("database.url", world.database.as_str()), ("extensions.directory", directory.path().to_str().unwrap())];
     let reason = "records of garden/pots that are valid under version 1 of its schema may be invalid under version 2: \
                   size: it is required, and stored records may lack it";
-    let serve = portico(&["serve"], &settings).output().await.unwrap();
-    assert!(!serve.status.success());
-    assert!(String::from_utf8_lossy(&serve.stderr).contains(reason), "{serve:?}");
+    let said = refused(&["serve"], &settings).await;
+    assert!(said.contains(reason), "{said}");
     // The doctor reports the same and changes nothing.
     let doctor = portico(&["doctor"], &settings).output().await.unwrap();
     assert!(String::from_utf8_lossy(&doctor.stdout).contains(reason), "{doctor:?}");
@@ -231,9 +230,8 @@ async fn records_whose_file_is_missing_keep_the_program_from_starting() {
     let settings = [("database.url", world.database.as_str()), ("extensions.directory", path)];
     let reason = "no file in extensions.directory declares garden/pots, of which there are 2 records: bring the files back; if they were \
                   removed on purpose, name the kinds in extensions.retired, and their records stay in the database without being served";
-    let serve = portico(&["serve"], &settings).output().await.unwrap();
-    assert!(!serve.status.success());
-    assert!(String::from_utf8_lossy(&serve.stderr).contains(reason), "{serve:?}");
+    let said = refused(&["serve"], &settings).await;
+    assert!(said.contains(reason), "{said}");
     let doctor = portico(&["doctor"], &settings).output().await.unwrap();
     assert!(String::from_utf8_lossy(&doctor.stdout).contains(reason), "{doctor:?}");
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::World;
 use crate::support::fleet::{id, uuid};
-use crate::support::program::{portico, printed};
+use crate::support::program::{printed, refused};
 use crate::support::request::Request;
 use crate::support::waiting::until;
 
@@ -270,10 +270,10 @@ async fn an_operator_rolls_a_key_by_hand() {
         ("key_01h455vb4pex5vsknk084sn02q", "1h", "there is no API key"),
         (new["id"].as_str().unwrap(), "31d", "The overlap may be at most 2592000 seconds."),
     ] {
-        let refused = portico(&["key", "roll", key, "--overlap", overlap], &database).output().await.unwrap();
-        assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains(reason), "{refused:?}");
+        let said = refused(&["key", "roll", key, "--overlap", overlap], &database).await;
+        assert!(said.contains(reason), "{said}");
     }
     world.keys(Method::DELETE, &world.api_key, &format!("/{}", id(&old))).send().await.ok(200);
-    let gone = portico(&["key", "roll", id(&old)], &database).output().await.unwrap();
-    assert!(String::from_utf8_lossy(&gone.stderr).contains("there is no API key"), "{gone:?}");
+    let said = refused(&["key", "roll", id(&old)], &database).await;
+    assert!(said.contains("there is no API key"), "{said}");
 }

@@ -5,21 +5,19 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use portico::dev::temporary::TemporaryDirectory;
 use portico::kernel::database::programs::find_program;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Executor};
 
-use crate::platform::key_rotation::shop::{Shop, everything_works, new_key};
 use crate::support::World;
 use crate::support::database::empty_beside;
 use crate::support::fleet::id;
 use crate::support::own_postgres::OwnPostgres;
-use crate::support::program::{portico, printed};
+use crate::support::program::{ask_to_stop, portico, printed, refused};
 use crate::support::proxy::percent_decode;
+use crate::support::sealed_shop::{Shop, everything_works, new_key};
 use crate::support::waiting::{in_time, until};
 
 /// A backup of a shop, and an empty database beside its own.
@@ -61,13 +59,12 @@ impl BackedUp {
     /// The refusal of a restore with these settings beside the usual ones, which leaves the empty database empty.
     async fn refused(&self, settings: &[(&str, &str)]) -> String {
         let settings = [self.settings(&self.empty).as_slice(), settings].concat();
-        let output = portico(&["restore", self.path().to_str().unwrap()], &settings).output().await.unwrap();
-        assert!(!output.status.success());
+        let refusal = refused(&["restore", self.path().to_str().unwrap()], &settings).await;
         let pool = crate::support::database::pool(&self.empty);
         let tables = "select count(*) from pg_class where relnamespace = 'public'::regnamespace";
         assert_eq!(sqlx::query_scalar::<_, i64>(tables).fetch_one(&pool).await.unwrap(), 0);
         pool.close().await;
-        String::from_utf8(output.stderr).unwrap()
+        refusal
     }
 }
 
@@ -178,8 +175,7 @@ async fn a_backup_says_what_it_needs_and_nothing_secret() {
     assert_eq!(fs::read_dir(backed_up.directory.path()).unwrap().count(), 1, "nothing unfinished is left");
 
     let settings = backed_up.settings(&backed_up.shop.world.database);
-    let again = portico(&["backup", path.to_str().unwrap()], &settings).output().await.unwrap();
-    let said = String::from_utf8(again.stderr).unwrap();
+    let said = refused(&["backup", path.to_str().unwrap()], &settings).await;
     assert!(said.contains("exists already: name a directory that does not"), "{said}");
 }
 
@@ -275,7 +271,7 @@ async fn a_backup_that_is_stopped_leaves_nothing_and_can_be_made_again() {
     let child = command.env("PATH", directory.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let dumping = || fs::read_to_string(&begun).unwrap_or_default();
     until("the dump has begun", async || dumping().ends_with('\n')).await;
-    kill(Pid::from_raw(child.id().unwrap().try_into().unwrap()), Signal::SIGTERM).unwrap();
+    ask_to_stop(&child);
     let stopped = in_time("the command stops", child.wait_with_output()).await.unwrap();
     let said = String::from_utf8(stopped.stderr).unwrap();
     assert_eq!(stopped.status.code(), Some(1), "{said}");

@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::Value;
 use sqlx::{Connection, Executor, PgConnection};
 
-use crate::support::program::{Service, portico};
+use crate::support::program::{Service, portico, refused};
 use crate::support::waiting::until;
 use crate::support::{World, database};
 
@@ -41,12 +41,8 @@ async fn a_configured_database_of_before_is_refused_and_not_changed() {
         (&["serve"], &development),
         (&["demo"], &development),
     ] {
-        let refused = portico(arguments, settings).output().await.unwrap();
-        let words = String::from_utf8(refused.stderr).unwrap();
-        assert!(
-            !refused.status.success() && words.contains(REFUSAL) && words.contains("configure an empty database"),
-            "{arguments:?}: {words}"
-        );
+        let words = refused(arguments, settings).await;
+        assert!(words.contains(REFUSAL) && words.contains("configure an empty database"), "{arguments:?}: {words}");
     }
     let report = portico(&["doctor"], &production).output().await.unwrap();
     assert!(String::from_utf8(report.stdout).unwrap().contains(REFUSAL));
@@ -88,9 +84,8 @@ async fn a_version_that_needs_what_was_taken_away_refuses_and_changes_nothing() 
     migrate_further(&world, 20991231235959).await;
     let settings = [("database.url", world.database.as_str())];
     for arguments in [&["migrate"][..], &["serve"], &["serve", "--migrate"], &["company", "create", "My Shop"]] {
-        let refused = portico(arguments, &settings).output().await.unwrap();
-        let words = String::from_utf8(refused.stderr).unwrap();
-        assert!(!refused.status.success() && words.contains("run a version that knows migration 20991231235959"), "{arguments:?}: {words}");
+        let words = refused(arguments, &settings).await;
+        assert!(words.contains("run a version that knows migration 20991231235959"), "{arguments:?}: {words}");
     }
     until("the next check finds it", async || instance.request(Method::GET, "/readyz").send().await.status == 503).await;
     let unready = instance.request(Method::GET, "/readyz").send().await.refused(503, "database_unavailable");

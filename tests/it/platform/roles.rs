@@ -12,7 +12,7 @@ use url::Url;
 use crate::platform::companies::fill;
 use crate::support::World;
 use crate::support::database;
-use crate::support::program::{portico, printed};
+use crate::support::program::{portico, printed, refused};
 use crate::support::waiting::until;
 
 const GUIDE: &str = include_str!("../../../docs/operating.md");
@@ -146,9 +146,8 @@ async fn the_service_does_all_its_work_with_a_role_that_owns_nothing() {
 async fn migrating_gives_the_role_what_it_lacks_and_takes_what_is_too_much() {
     let roles = Roles::new().await;
     printed(&["migrate"], &[("database.url", roles.owner.as_str())]).await;
-    let refused = portico(&["company", "list"], &roles.settings()).output().await.unwrap();
-    let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(!refused.status.success() && said.contains("has no right to the tables: run portico migrate"), "{said}");
+    let said = refused(&["company", "list"], &roles.settings()).await;
+    assert!(said.contains("has no right to the tables: run portico migrate"), "{said}");
     assert!(roles.judged().await.contains("run portico migrate"), "{}", roles.judged().await);
 
     printed(&["migrate"], &roles.settings()).await;

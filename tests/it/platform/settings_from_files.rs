@@ -5,9 +5,9 @@ use std::fs;
 use portico::dev::temporary::TemporaryDirectory;
 use portico::kernel::crypto::ApplicationKey;
 
-use crate::platform::key_rotation::shop::new_key;
 use crate::support::World;
-use crate::support::program::{portico, printed};
+use crate::support::program::{printed, refused};
+use crate::support::sealed_shop::new_key;
 
 #[tokio::test]
 async fn secrets_are_read_from_files() {
@@ -43,11 +43,6 @@ async fn a_file_that_cannot_be_meant_is_refused_with_words() {
         fs::write(&path, bytes).unwrap();
         path.to_str().unwrap().to_owned()
     };
-    let refused = async |settings: &[(&str, &str)]| {
-        let output = portico(&["doctor"], settings).output().await.unwrap();
-        assert!(!output.status.success());
-        String::from_utf8(output.stderr).unwrap()
-    };
     let secret = file("secret", b"s3cret");
     for (path, reason) in [
         (file("empty", b"\n"), "which is empty"),
@@ -56,10 +51,10 @@ async fn a_file_that_cannot_be_meant_is_refused_with_words() {
         ("/nowhere".to_owned(), "which cannot be read: No such file or directory"),
         ("/".to_owned(), "which cannot be read: Is a directory"),
     ] {
-        let said = refused(&[("socket.key__file", &path)]).await;
+        let said = refused(&["doctor"], &[("socket.key__file", &path)]).await;
         assert!(said.contains(&format!("PORTICO_SOCKET__KEY__FILE names {path}, {reason}")), "{said}");
     }
-    let said = refused(&[("socket.key", "s3cret"), ("socket.key__file", &secret)]).await;
+    let said = refused(&["doctor"], &[("socket.key", "s3cret"), ("socket.key__file", &secret)]).await;
     assert!(said.contains("PORTICO_SOCKET__KEY and PORTICO_SOCKET__KEY__FILE are both set; keep one of them"), "{said}");
     assert!(!said.contains("s3cret"), "no secret is shown");
 }

@@ -6,20 +6,13 @@ use portico::storefront::create_store_key;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::support::program::{Service, fed, portico, printed};
+use crate::support::program::{Service, fed, printed, refused};
 use crate::support::{World, database};
 
 /// What a command prints as JSON, below the singular.
 async fn made(arguments: &[&str], settings: &[(&str, &str)], singular: &str) -> Value {
     let arguments = [arguments, &["--json"]].concat();
     serde_json::from_str::<Value>(&printed(&arguments, settings).await).unwrap()[singular].take()
-}
-
-/// What a command that fails says.
-async fn refused(arguments: &[&str], settings: &[(&str, &str)]) -> String {
-    let output = portico(arguments, settings).output().await.unwrap();
-    assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    String::from_utf8(output.stderr).unwrap()
 }
 
 #[tokio::test]

@@ -4,15 +4,12 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Stdio;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use portico::kernel::database::Pool;
 use sqlx::{AssertSqlSafe, Executor};
-use tokio::process::Child;
 
 use crate::support::World;
 use crate::support::own_postgres::OwnPostgres;
-use crate::support::program::{Service, portico};
+use crate::support::program::{Service, ask_to_stop, portico, refused};
 use crate::support::waiting::{in_time, until};
 
 /// Makes the last migration that creates an index missing, so that it waits for whoever writes.
@@ -20,12 +17,6 @@ async fn forget_a_migration(pool: &Pool) {
     for of_before in ["delete from _sqlx_migrations where version = 20261126121500", "drop index payments_by_text"] {
         pool.execute(of_before).await.unwrap();
     }
-}
-
-/// Sends SIGTERM, and returns the status of the exit.
-async fn terminate(child: &mut Child) -> Option<i32> {
-    kill(Pid::from_raw(child.id().unwrap().try_into().unwrap()), Signal::SIGTERM).unwrap();
-    in_time("the program has ended", child.wait()).await.unwrap().code()
 }
 
 #[tokio::test]
@@ -38,7 +29,9 @@ async fn sigterm_ends_a_migration_that_takes_long_and_its_statement() {
     for (arguments, status) in [(["serve", "--migrate"].as_slice(), 0), (&["migrate"], 143)] {
         let mut migrating = portico(arguments, &[("database.url", world.database.as_str())]).stderr(Stdio::null()).spawn().unwrap();
         world.somebody_waits().await;
-        assert_eq!(terminate(&mut migrating).await, Some(status), "{arguments:?}");
+        ask_to_stop(&migrating);
+        let ended = in_time("the program has ended", migrating.wait()).await.unwrap();
+        assert_eq!(ended.code(), Some(status), "{arguments:?}");
         until("the statement has ended", async || world.waiting_for_a_lock().await == 0).await;
     }
     writer.commit().await.unwrap();
@@ -71,8 +64,7 @@ async fn what_the_database_refuses_is_told_once() {
     world.pool.execute(AssertSqlSafe("create role stranger login connection limit 0")).await.unwrap();
     let mut url = url::Url::parse(&world.database).unwrap();
     url.set_username("stranger").unwrap();
-    let refused = portico(&["migrate"], &[("database.url", url.as_str())]).output().await.unwrap();
-    let complaint = String::from_utf8(refused.stderr).unwrap();
+    let complaint = refused(&["migrate"], &[("database.url", url.as_str())]).await;
     assert_eq!(complaint.matches("too many connections").count(), 1, "{complaint}");
 }
 
@@ -87,6 +79,9 @@ async fn the_log_says_how_the_service_stops() {
     let said = ["shutting down in 10ms", "no further connections are accepted", "no request is left", "stopped"];
     let places: Vec<_> = said.iter().map(|words| log.find(words).unwrap_or_else(|| panic!("{words}: {log}"))).collect();
     assert!(places.is_sorted(), "{log}");
+    for words in said {
+        assert_eq!(log.matches(&format!(" {words}")).count(), 1, "{words}: {log}");
+    }
 }
 
 #[tokio::test]

@@ -22,6 +22,7 @@ pub mod proxy;
 pub mod receiver;
 pub mod request;
 pub mod routes;
+pub mod sealed_shop;
 pub mod small_disk;
 pub mod sms;
 pub mod smtp;

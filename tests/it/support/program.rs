@@ -71,6 +71,22 @@ pub async fn printed(arguments: &[&str], settings: &[(&str, &str)]) -> String {
     Program::this().printed(arguments, settings).await
 }
 
+/// What a command says that fails; the story ends if it does not.
+pub async fn refused(arguments: &[&str], settings: &[(&str, &str)]) -> String {
+    let output = portico(arguments, settings).output().await.unwrap();
+    assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// Sends SIGTERM, as a container platform does.
+pub fn ask_to_stop(child: &Child) {
+    send(child, Signal::SIGTERM);
+}
+
+fn send(child: &Child, signal: Signal) {
+    kill(Pid::from_raw(child.id().unwrap().try_into().unwrap()), signal).unwrap();
+}
+
 /// What a command prints, or why it failed, when `secret` is on its standard input.
 pub async fn fed(arguments: &[&str], settings: &[(&str, &str)], secret: &str) -> Result<String, String> {
     let mut command = portico(arguments, settings);
@@ -159,8 +175,7 @@ impl Service {
 
     /// The same with another signal.
     pub async fn stop(&mut self, signal: Signal) -> bool {
-        let process = Pid::from_raw(self.child.id().unwrap().try_into().unwrap());
-        kill(process, signal).unwrap();
+        send(&self.child, signal);
         in_time("the service has stopped", self.child.wait()).await.unwrap().success()
     }
 

@@ -211,7 +211,7 @@ impl World {
         let address = listener.local_addr().unwrap();
         let answering =
             http_server::serve(listener, app::router(state.clone(), &config), config.http.limits(), lifecycle.stopping().clone());
-        lifecycle.spawn(async move { answering.await.unwrap() });
+        lifecycle.spawn(async move { answering.await.unwrap().end().await });
 
         let Tenant { company, store, store_key, api_key } = tenant;
         Self {

@@ -3,8 +3,6 @@
 
 use std::process::Stdio;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use portico::kernel::crypto::random_bytes;
 use portico::kernel::lifecycle::Lifecycle;
 use serde_json::json;
@@ -12,7 +10,7 @@ use sqlx::AssertSqlSafe;
 use tokio::process::Child;
 
 use crate::support::World;
-use crate::support::program::portico;
+use crate::support::program::{ask_to_stop, portico};
 use crate::support::receiver::{Receiver, authority, event_ids};
 use crate::support::waiting::in_time;
 
@@ -45,7 +43,7 @@ async fn a_worker_killed_twenty_times_in_a_drain_delivers_everything_and_claims_
     }
     let mut last = worker(&world);
     receiver.waits_until(|posts| posts.len() >= EVENTS && event_ids(posts) == published).await;
-    kill(Pid::from_raw(last.id().unwrap().cast_signed()), Signal::SIGTERM).unwrap();
+    ask_to_stop(&last);
     assert!(in_time("the worker exits", last.wait()).await.unwrap().success(), "the worker finishes the deliveries in flight and exits");
 
     let delivered: Vec<uuid::Uuid> =

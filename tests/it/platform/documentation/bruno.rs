@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::platform::openapi::documented_routes;
 use crate::support::World;
 use crate::support::customers::{EMAIL, token};
-use crate::support::program::{portico, printed};
+use crate::support::program::{printed, refused};
 
 /// The end of ids in samples, which no record has.
 const NOBODY: &str = "_01h455vb4pex5vsknk084sn02q";
@@ -145,9 +145,8 @@ async fn a_directory_of_other_files_is_left_alone_and_an_environment_is_kept() {
     let directory = TemporaryDirectory::make("portico-bruno").unwrap();
     let at = directory.path().to_str().unwrap();
     fs::write(directory.path().join("diary.txt"), "x").unwrap();
-    let refused = portico(&["docs", "--bruno", at], &[]).output().await.unwrap();
-    assert!(!refused.status.success());
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("choose another directory"));
+    let refusal = refused(&["docs", "--bruno", at], &[]).await;
+    assert!(refusal.contains("choose another directory"), "{refusal}");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 
     fs::remove_file(directory.path().join("diary.txt")).unwrap();

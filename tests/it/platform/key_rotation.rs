@@ -1,14 +1,10 @@
 //! The application key is replaced while the service runs: docs/operating.md, "Replacing the key".
 
-pub mod shop;
-
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures::future::join_all;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use portico::app::sealed_columns;
 use portico::kernel::crypto::ApplicationKey;
 use portico::kernel::sealed_values::{self, Resealing};
@@ -18,9 +14,9 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::platform::key_rotation::shop::{Shop, call_back, deliver, everything_works, gets_in, many_devices, new_key};
 use crate::support::customers::{EMAIL, token};
-use crate::support::program::{portico, printed};
+use crate::support::program::{ask_to_stop, portico, printed, refused};
+use crate::support::sealed_shop::{Shop, call_back, deliver, everything_works, gets_in, many_devices, new_key};
 use crate::support::waiting::{in_time, until};
 
 #[tokio::test]
@@ -125,8 +121,7 @@ async fn it_is_stopped_at_any_time_and_goes_on_where_it_was() {
     let mut command = portico(&["keys", "rotate"], &shop.settings(&new, &old));
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     shop.world.somebody_waits().await;
-    let process = Pid::from_raw(child.id().unwrap().try_into().unwrap());
-    kill(process, Signal::SIGTERM).unwrap();
+    ask_to_stop(&child);
     sleep(Duration::from_millis(200)).await;
     conn.commit().await.unwrap();
     let stopped = in_time("the command stops", child.wait_with_output()).await.unwrap();
@@ -193,13 +188,8 @@ async fn when_the_old_key_is_lost_half_way_what_it_alone_opens_is_named_and_the_
 
 #[tokio::test]
 async fn a_key_that_is_no_key_is_refused_by_name() {
-    let shop_key = new_key();
-    let refused = async |settings: &[(&str, &str)]| {
-        let output = portico(&["keys", "rotate"], settings).output().await.unwrap();
-        assert!(!output.status.success());
-        String::from_utf8(output.stderr).unwrap()
-    };
-    let said = refused(&[("application_key", &shop_key), ("previous_application_keys", "c2hvcnQ=")]).await;
+    let settings = [("application_key", &*new_key()), ("previous_application_keys", "c2hvcnQ=")];
+    let said = refused(&["keys", "rotate"], &settings).await;
     assert!(said.contains("each of previous_application_keys must be base64 of at least 32 bytes"), "{said}");
     assert!(!said.contains("c2hvcnQ"), "no key is shown");
 }

@@ -1,0 +1,158 @@
+//! What the soak shows, and what must hold.
+
+use std::time::{Duration, Instant};
+
+use super::instances::{Fault, Happened};
+use super::shop::Ledger;
+use super::watch::Watch;
+use crate::figures::{Aim, Figures, millis};
+use crate::support::publisher::percentile;
+
+/// How long after a kill a request may fail: it was on its way, or the proxy has not noticed.
+const AFTERMATH: Duration = Duration::from_secs(1);
+/// The most requests that may fail when an instance is killed.
+const BROKEN: usize = 50;
+/// The most that the metrics may miss: what a killed instance has counted since it was last asked.
+const UNCOUNTED: f64 = 0.03;
+/// The most that the memory of an instance may grow.
+const GROWTH: f64 = 1.25;
+
+/// A soak that is over.
+pub struct Soak<'a> {
+    pub begin: Instant,
+    pub time: Duration,
+    /// The most requests that were answered in a second.
+    pub capacity: f64,
+    pub happened: Vec<Happened>,
+    pub watch: Watch<'a>,
+    pub ledger: Ledger,
+    /// What was acknowledged and has not arrived.
+    pub lost: Vec<String>,
+    /// Deliveries of what had arrived before.
+    pub repeated: usize,
+    /// How many tokens of acknowledged sign-ins work.
+    pub signed_in: usize,
+}
+
+impl Soak<'_> {
+    pub fn judge(mut self, figures: &mut Figures) {
+        self.ledger.times.sort_unstable();
+        self.print();
+        self.show(figures);
+        let Self { ledger, watch, .. } = &self;
+        let unexplained: Vec<_> =
+            ledger.failures.iter().filter(|(at, _)| self.kill_before(*at).is_none()).map(|(_, failure)| failure).collect();
+        assert!(unexplained.is_empty(), "requests failed although no instance was killed: {unexplained:?}");
+        let most = self.broken().into_iter().max().unwrap_or_default();
+        assert!(most <= BROKEN, "{most} requests failed because an instance was killed: {:?}", ledger.failures);
+        assert!(ledger.given_up.is_empty(), "requests failed again: {:?}", ledger.given_up);
+        assert!(
+            self.lost.is_empty(),
+            "{} of {} were acknowledged and have not arrived: {:?}",
+            self.lost.len(),
+            ledger.acknowledged.len(),
+            self.lost
+        );
+        assert_eq!(self.signed_in, ledger.tokens.len(), "every acknowledged sign-in has a token that works");
+        let counted = watch.whole.requests() / self.sent();
+        assert!((counted - 1.0).abs() < UNCOUNTED, "the metrics have {counted:.3} of the requests");
+        assert_eq!(watch.whole.deliveries.get("failed").copied().unwrap_or_default(), 0.0, "no delivery fails");
+        assert!(figures.quick || self.growth().iter().all(|growth| *growth < GROWTH), "memory grows: {:?}", self.growth());
+    }
+
+    /// Prints what happened in all.
+    fn print(&self) {
+        let list = |counts: &std::collections::BTreeMap<String, f64>| {
+            counts.iter().map(|(name, count)| format!("{count:.0} {name}")).collect::<Vec<_>>().join(", ")
+        };
+        println!("\nanswers by status: {}", list(&self.watch.whole.answers));
+        println!("deliveries by state: {}", list(&self.watch.whole.deliveries));
+        for (fault, did) in [(Fault::Kill, "killed"), (Fault::Upgrade, "upgraded")] {
+            let of_kind: Vec<_> = self.happened.iter().filter(|happened| happened.fault == fault).collect();
+            let longest = of_kind.iter().map(|happened| happened.took).max().unwrap_or_default();
+            let [one, two] = [0, 1].map(|instance| of_kind.iter().filter(|happened| happened.instance == instance).count());
+            println!("{did}: one {one} times, two {two} times; ready again after {:.1} s at most", longest.as_secs_f64());
+        }
+        for (at, failure) in self.ledger.failures.iter().take(5) {
+            println!(
+                "failed after {:.1} s: {}",
+                at.duration_since(self.begin).as_secs_f64(),
+                failure.chars().take(200).collect::<String>()
+            );
+        }
+        println!();
+    }
+
+    fn show(&self, figures: &mut Figures) {
+        let ledger = &self.ledger;
+        let p99 = percentile(&ledger.times, 0.99);
+        let parts = format!(
+            "ms from when a request was due, at {:.0} requests/s, half of {:.0}/s; p50 {:.2} ms",
+            self.sent() / self.time.as_secs_f64(),
+            self.capacity,
+            millis(percentile(&ledger.times, 0.5))
+        );
+        figures.show("soak, p99", millis(p99), Aim::TailAtMost(50.0), &parts);
+        let parts = format!(
+            "of {} acknowledged events, orders and callbacks; {} deliveries were repeated",
+            ledger.acknowledged.len(),
+            self.repeated
+        );
+        figures.show("soak, lost", self.lost.len() as f64, Aim::Stated, &parts);
+        let parts = format!("of {} tokens of acknowledged sign-ins do not work", ledger.tokens.len());
+        figures.show("soak, tokens", (ledger.tokens.len() - self.signed_in) as f64, Aim::Stated, &parts);
+        let broken = self.broken();
+        let unexplained = ledger.failures.len() - broken.iter().sum::<usize>();
+        let upgrades = self.happened.len() - broken.len();
+        figures.show(
+            "soak, failed",
+            unexplained as f64,
+            Aim::Stated,
+            &format!("of {:.0} requests, beside {upgrades} upgrades", self.sent()),
+        );
+        let parts =
+            format!("requests that a killed instance was answering, in {} kills; {} failed again", broken.len(), ledger.given_up.len());
+        figures.show("soak, broken", broken.iter().sum::<usize>() as f64, Aim::Stated, &parts);
+        for (growth, (name, memory)) in
+            self.growth().into_iter().zip([("one", self.watch.whole.memory[0]), ("two", self.watch.whole.memory[1])])
+        {
+            let parts = format!("its memory at the end of its half ÷ at the beginning; {memory:.0} MiB at most");
+            figures.show(&format!("soak, growth of {name}"), growth, Aim::AtMost(1.1), &parts);
+        }
+    }
+
+    fn sent(&self) -> f64 {
+        (self.ledger.times.len() + self.ledger.failures.len() + self.ledger.given_up.len()) as f64
+    }
+
+    /// The kill that a failure at this time may come from.
+    fn kill_before(&self, at: Instant) -> Option<usize> {
+        let kills = self.happened.iter().filter(|happened| happened.fault == Fault::Kill);
+        let since = at.duration_since(self.begin);
+        kills.enumerate().find(|(_, kill)| (kill.at..kill.at + AFTERMATH).contains(&since)).map(|(number, _)| number)
+    }
+
+    /// How many requests failed because of each kill.
+    fn broken(&self) -> Vec<usize> {
+        let kills = self.happened.iter().filter(|happened| happened.fault == Fault::Kill).count();
+        let mut broken = vec![0; kills];
+        for kill in self.ledger.failures.iter().filter_map(|(at, _)| self.kill_before(*at)) {
+            broken[kill] += 1;
+        }
+        broken
+    }
+
+    /// The memory of each instance in the last tenth of the half in which nothing happens to it ÷ in the second tenth, when it is warm.
+    fn growth(&self) -> [f64; 2] {
+        let tenth = self.time / 20;
+        [0, 1].map(|instance| {
+            let half = self.time / 2 * u32::try_from(instance).unwrap();
+            let mean = |from: Duration| {
+                let of = self.watch.memory[instance].iter().filter(|(at, _)| (from..from + tenth).contains(at)).map(|(_, memory)| *memory);
+                let (sum, count) = of.fold((0.0, 0.0), |(sum, count), memory| (sum + memory, count + 1.0));
+                sum / count
+            };
+            mean(half + tenth * 9) / mean(half + tenth)
+        })
+    }
+}
