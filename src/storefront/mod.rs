@@ -86,9 +86,10 @@ use accounts::{closure, contact_change, devices, password_reset, profile, regist
 use sending::sms_guard;
 
 impl Storefront {
-    /// Deletes expired data: windows of limits that have passed, codes and tallies of wrong guesses older than a day (a month if they
-    /// locked somebody out), clients that nobody signed in from for 90 days, sessions that ended more than 90 days ago, and sign-ins and texts older than 90 days. Counts what came in for the figures. Blanks the personal data of accounts that were
-    /// closed longer than `storefront.erase_after` ago. A periodic task calls it about once a minute.
+    /// Deletes expired data: windows of limits that have passed, codes and tallies of wrong guesses older than a day (a month if they locked
+    /// somebody out or are those of an account), clients that nobody signed in from for 90 days, sessions that ended more than 90 days ago,
+    /// and sign-ins and texts older than 90 days. Counts what came in for the figures. Blanks the personal data of accounts that were closed
+    /// longer than `storefront.erase_after` ago. A periodic task calls it about once a minute.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         self.throttle.sweep();
         self.unknown_keys.sweep();
@@ -97,7 +98,7 @@ impl Storefront {
         let mut conn = self.pool.acquire_patient().await?;
         rate_limit::sweep(&mut conn, now).await?;
         social::sweep_tokens(&mut conn, now).await?;
-        // An expired code and a tally of wrong codes have no effect any more a day later.
+        // An expired code has no effect any more, and neither has a tally of wrong codes that locked nobody out, a day later.
         codes::sweep_codes(&mut conn, now - TimeDelta::days(1)).await?;
         passwords::sweep_wrong_passwords(&mut conn, now).await?;
         guessing::forget_old_clients(&mut conn, now).await?;

@@ -163,7 +163,7 @@ async fn two_hundred_parallel_wrong_guesses_are_counted_and_five_compared() {
     assert_eq!(codes.iter().filter(|code| **code == "code_locked").count(), 5);
     assert_eq!(codes.iter().filter(|code| **code == "identity_locked_out").count(), 191);
     assert_eq!(world.count("select guesses::bigint from verification_codes where purpose = 'sign_in'").await, 200);
-    world.verify(PHONE, code).await.refused(429, "identity_locked_out");
+    world.guess(PHONE, code).await.refused(429, "identity_locked_out");
 }
 
 #[tokio::test]
