@@ -128,7 +128,7 @@ struct Arguments {
     #[arg(long)]
     quick: bool,
     /// How long the soak takes, if it is not quick
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     minutes: u32,
     /// Passed by Cargo to every benchmark
     #[arg(long, hide = true)]

@@ -1,6 +1,7 @@
 //! What `GET /metrics` of an instance says.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use reqwest::Client;
 
@@ -23,15 +24,11 @@ pub struct Scrape(BTreeMap<String, f64>);
 
 impl Scrape {
     /// `None` while the instance is away.
-    pub async fn of(client: &Client, address: std::net::SocketAddr) -> Option<Self> {
+    pub async fn of(client: &Client, address: SocketAddr) -> Option<Self> {
         let text = client.get(format!("http://{address}/metrics")).send().await.ok()?.text().await.ok()?;
         let wanted = text.lines().filter(|line| WANTED.iter().any(|name| line.starts_with(name)));
-        Some(Self(
-            wanted
-                .map(|line| line.rsplit_once(' ').expect("a series has a value"))
-                .map(|(series, value)| (series.to_owned(), value.parse().unwrap()))
-                .collect(),
-        ))
+        let series = wanted.map(|line| line.rsplit_once(' ').expect("a series has a value"));
+        Some(Self(series.map(|(series, value)| (series.to_owned(), value.parse().unwrap())).collect()))
     }
 
     /// The values of a gauge, of which the greatest counts.
@@ -52,10 +49,11 @@ fn name_of(series: &str) -> &str {
     series.split('{').next().unwrap_or(series)
 }
 
-/// The value of a label.
+/// The value of a label. Those of routes have braces.
 pub fn label<'a>(series: &'a str, name: &str) -> &'a str {
-    let value = series.split(['{', ',']).find_map(|label| label.strip_prefix(name)?.strip_prefix("=\""));
-    value.and_then(|value| value.split('"').next()).unwrap_or_default()
+    let begins = format!("{name}=\"");
+    let place = series.match_indices(&begins).find(|(place, _)| series[..*place].ends_with(['{', ',']));
+    place.and_then(|(place, _)| series[place + begins.len()..].split('"').next()).unwrap_or_default()
 }
 
 /// The kind of request that a series is about; `None` if nobody of the shop sends it.

@@ -72,7 +72,7 @@ pub fn measure(figures: &mut Figures, minutes: u32) {
     });
     let ledger = std::mem::take(&mut *shop.ledger());
     let lost = lost(&sink, ledger.acknowledged.iter().chain(&earlier.acknowledged));
-    let repeated = sink.received().arrivals.len() - sink.arrivals().len();
+    let repeated = sink.received().arrivals.len().saturating_sub(sink.arrivals().len());
     let signed_in = load::count_signed_in(&shop, &ledger.tokens);
     Soak { begin, time, capacity, happened, watch, ledger, lost, repeated, signed_in }.judge(figures);
 }

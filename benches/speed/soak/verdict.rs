@@ -1,5 +1,6 @@
 //! What the soak shows, and what must hold.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::instances::{Fault, Happened};
@@ -62,9 +63,8 @@ impl Soak<'_> {
 
     /// Prints what happened in all.
     fn print(&self) {
-        let list = |counts: &std::collections::BTreeMap<String, f64>| {
-            counts.iter().map(|(name, count)| format!("{count:.0} {name}")).collect::<Vec<_>>().join(", ")
-        };
+        let list =
+            |counts: &BTreeMap<String, f64>| counts.iter().map(|(name, count)| format!("{count:.0} {name}")).collect::<Vec<_>>().join(", ");
         println!("\nanswers by status: {}", list(&self.watch.whole.answers));
         println!("deliveries by state: {}", list(&self.watch.whole.deliveries));
         for (fault, did) in [(Fault::Kill, "killed"), (Fault::Upgrade, "upgraded")] {

@@ -10,6 +10,8 @@ use super::instances::Instance;
 use super::metrics::{Histogram, Scrape, call, label};
 
 const INTERVAL: Duration = Duration::from_secs(1);
+/// The service asks the database for two seconds at most.
+const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A part of the soak, or all of it.
 #[derive(Default)]
@@ -71,7 +73,7 @@ pub struct Watch<'a> {
 impl<'a> Watch<'a> {
     /// Counts from now on.
     pub async fn begin(instances: &'a [Instance; 2], begin: Instant) -> Self {
-        let client = Client::builder().no_proxy().timeout(INTERVAL).build().unwrap();
+        let client = Client::builder().no_proxy().timeout(TIMEOUT).build().unwrap();
         let mut this = Self { client, instances, last: Default::default(), begin, whole: Span::default(), memory: Default::default() };
         this.look(&mut Span::default()).await;
         this.whole = Span::default();
