@@ -1,91 +1,59 @@
-//! The SQL of the SMS guard.
+//! The log of texts, which is also what the guard looks back at.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::contact::PhoneNumber;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, CustomerId, StoreId, TextId};
-use crate::storefront::sending::sms_guard::refusal::TextRefusal;
-use crate::storefront::sending::sms_guard::rules::{History, RANGE_WINDOW, pumping_since};
-use crate::storefront::stores::TextLimits;
+use crate::storefront::sms_guard::asked_text::AskedText;
+use crate::storefront::sms_guard::refusal::TextRefusal;
 
-pub(super) async fn count_texts(
-    conn: &mut Connection,
-    store: StoreId,
-    number: &PhoneNumber,
-    limits: &TextLimits,
-    now: DateTime<Utc>,
-) -> Result<History, sqlx::Error> {
-    let row = sqlx::query!(
-        r#"select coalesce(array_agg(created_at order by created_at desc) filter (where number = $2), '{}') as "to_number!",
-                  count(distinct number) filter (where number_range = $3 and number <> $2 and created_at > $5) as "others_in_range!",
-                  min(created_at) filter (where number_range = $3 and number <> $2 and created_at > $5) as range_since,
-                  count(*) as "today!",
-                  min(created_at) as today_since,
-                  count(*) filter (where code_id is not null and created_at > $6) as "texted!",
-                  count(*) filter (where used_at is not null and created_at > $6) as "used!"
-           from texts where store_id = $1 and status = 'sent' and created_at > $4"#,
-        store.uuid(),
-        number.as_str(),
-        number.range(),
-        now - TimeDelta::days(1),
-        now - RANGE_WINDOW,
-        pumping_since(limits, now),
-    )
-    .fetch_one(conn)
-    .await?;
-    Ok(History {
-        to_number: row.to_number,
-        others_in_range: row.others_in_range,
-        range_since: row.range_since,
-        today: row.today,
-        today_since: row.today_since,
-        texted: row.texted,
-        used: row.used,
-    })
-}
-
-pub(super) async fn insert_sent(
-    conn: &mut Connection,
-    store: StoreId,
-    number: &PhoneNumber,
-    code: Uuid,
-    now: DateTime<Utc>,
-) -> Result<(), sqlx::Error> {
+/// Counts a text as sent. The number is new if the store had not texted it within the day before.
+pub(super) async fn insert_sent(conn: &mut Connection, asked: &AskedText, to_new_number: bool) -> Result<(), sqlx::Error> {
+    let number = &asked.recipient.number;
     sqlx::query!(
-        "insert into texts (id, store_id, code_id, number, number_range, country, status, created_at, company_id)
-         values ($1, $2, $3, $4, $5, $6, 'sent', $7, (select company_id from store_companies where store_companies.id = $2))",
-        TextId::new(now).uuid(),
-        store.uuid(),
-        code,
+        "insert into texts (id, store_id, company_id, code_id, number, number_range, country, asked_from, to_stranger, to_new_number, status, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'sent', $11)",
+        TextId::new(asked.at).uuid(),
+        asked.store.uuid(),
+        asked.company.uuid(),
+        asked.code,
         number.as_str(),
         number.range(),
         number.country(),
-        now,
+        asked.network.to_string(),
+        asked.is_to_stranger(),
+        to_new_number,
+        asked.at,
     )
     .execute(conn)
     .await?;
     Ok(())
 }
 
+/// Logs a refusal. Without `asked`, no number could be read.
 pub(super) async fn insert_refused(
     conn: &mut Connection,
-    store: StoreId,
-    number: Option<&PhoneNumber>,
+    (store, company): (StoreId, CompanyId),
+    asked: Option<&AskedText>,
     refusal: &TextRefusal,
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
+    let number = asked.map(|asked| &asked.recipient.number);
     sqlx::query!(
-        "insert into texts (id, store_id, number, number_range, country, status, refusal, rule, reason, details, created_at, company_id)
-         values ($1, $2, $3, $4, $5, 'refused', $6, $7, $8, $9, $10,
-                 (select company_id from store_companies where store_companies.id = $2))",
+        "insert into texts (id, store_id, company_id, number, number_range, country, asked_from, to_stranger, status, refusal, rule, reason,
+                            details, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, 'refused', $9, $10, $11, $12, $13)",
         TextId::new(now).uuid(),
         store.uuid(),
+        company.uuid(),
         number.map(PhoneNumber::as_str),
         number.map(PhoneNumber::range),
         number.and_then(PhoneNumber::country),
+        asked.map(|asked| asked.network.to_string()),
+        asked.is_some_and(AskedText::is_to_stranger),
         refusal.name(),
         refusal.rule(),
         refusal.to_string(),
@@ -97,15 +65,15 @@ pub(super) async fn insert_refused(
     Ok(())
 }
 
-/// Takes back the count of a text that no provider accepted, and stores the reason.
-pub async fn take_back(conn: &mut Connection, code: Uuid, refusal: &TextRefusal) -> Result<(), sqlx::Error> {
+/// Takes back the count of a text that was not sent. Stores the reason if no provider accepted it.
+pub async fn take_back(conn: &mut Connection, code: Uuid, refusal: Option<&TextRefusal>) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "update texts set status = 'given_back', refusal = $2, rule = $3, reason = $4, details = $5 where code_id = $1 and status = 'sent'",
+        "update texts set status = 'given_back', tallied = false, refusal = $2, rule = $3, reason = $4, details = $5 where code_id = $1 and status = 'sent'",
         code,
-        refusal.name(),
-        refusal.rule(),
-        refusal.to_string(),
-        refusal.details(),
+        refusal.map(TextRefusal::name),
+        refusal.map(TextRefusal::rule),
+        refusal.map(TextRefusal::to_string),
+        refusal.and_then(TextRefusal::details),
     )
     .execute(conn)
     .await?;
@@ -114,7 +82,9 @@ pub async fn take_back(conn: &mut Connection, code: Uuid, refusal: &TextRefusal)
 
 /// Marks the text that carried the code as used. The use of codes distinguishes customers from SMS pumping.
 pub async fn note_code_used(conn: &mut Connection, code: Uuid, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    sqlx::query!("update texts set used_at = $2 where code_id = $1 and status = 'sent'", code, now).execute(conn).await?;
+    sqlx::query!("update texts set used_at = $2, tallied = tallied and not to_stranger where code_id = $1 and status = 'sent'", code, now,)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 
@@ -149,7 +119,7 @@ pub async fn list_conversion(conn: &mut Connection, company: CompanyId, since: D
 /// before the closure.
 pub async fn forget_leavers(conn: &mut Connection, closed_before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "update texts set number = null
+        "update texts set number = null, asked_from = null
          from customer_identities as leaver
          where leaver.closed_at <= $1 and leaver.erased_at is null and texts.store_id = leaver.store_id
            and texts.number = leaver.phone and texts.created_at <= leaver.closed_at",

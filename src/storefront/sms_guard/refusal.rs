@@ -1,17 +1,19 @@
 //! The reasons why a text is not sent: the problem for the customer, and the entry in the log of texts for operators.
 
-use std::fmt;
-
-use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use crate::kernel::clock::{seconds_until, timestamp};
+use crate::kernel::clock::timestamp;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::providers::sms::TextNotSent;
+use crate::storefront::sms_guard::guard_pause::{GuardPause, NewPause};
+use crate::storefront::sms_guard::limit::LimitReached;
 use crate::storefront::stores::Pause;
 
-/// The `Retry-After` while texts are paused. The pause itself lasts until an operator ends it.
+/// The `Retry-After` while an operator pauses texts: nobody knows until when.
 const PAUSE_SECONDS: u64 = 600;
+
+/// What a customer may read while the guard pauses texts to strangers.
+const PAUSED_BY_GUARD: &str = "Texts to numbers like this one are paused. Please use email or your password.";
 
 /// The closed list of [`TextRefusal::rule`].
 pub const RULES: &[&str] = &[
@@ -24,8 +26,15 @@ pub const RULES: &[&str] = &[
     "seconds_between_texts",
     "texts_per_number_and_hour",
     "texts_per_number_and_day",
+    "daily_texts_per_number",
     "numbers_per_range",
+    "unused_codes_per_range",
+    "numbers_per_address_and_day",
+    "texts_per_country_and_day",
+    "unused_codes_per_country",
+    "unused_codes_per_store",
     "texts_per_day",
+    "texts_reserved_percent",
     "no_provider",
     "provider_answers",
 ];
@@ -35,11 +44,10 @@ pub const RULES: &[&str] = &[
 pub enum TextRefusal {
     #[error("The store's texts have been paused since {}: {}.", timestamp(.0.since), .0.reason)]
     Paused(Pause),
-    #[error(
-        "{texted} codes were texted within ten minutes, and only {used} of them were used. This indicates SMS pumping, so the SMS guard \
-         paused the store's texts."
-    )]
-    Pumping { texted: i64, used: i64 },
+    #[error("The SMS guard has paused texts to strangers of {0}.")]
+    PausedByGuard(GuardPause),
+    #[error("This indicates SMS pumping, so the SMS guard paused texts to strangers of {}.", .0.pause)]
+    Pumping(NewPause),
     #[error("The entered text is not a phone number.")]
     NumberInvalid,
     #[error("The number is a fixed line, a premium-rate number or of another kind that cannot receive texts.")]
@@ -56,78 +64,10 @@ pub enum TextRefusal {
     NotTaken(TextNotSent),
 }
 
-/// A limit of the store that does not allow another text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LimitReached {
-    pub(super) limit: Limit,
-    /// The value of the setting: seconds for [`Limit::BetweenTexts`], otherwise a number of texts or of phone numbers.
-    pub(super) allowed: i64,
-    /// The value that the guard counted, in the same unit.
-    pub(super) seen: i64,
-    /// When the limit allows another text.
-    pub(super) until: DateTime<Utc>,
-    /// Whole seconds from the refusal until then.
-    pub(super) seconds: u64,
-}
-
-/// The limits of a store. Each corresponds to a setting ([`Limit::setting`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    BetweenTexts,
-    PerNumberAndHour,
-    PerNumberAndDay,
-    NumbersPerRange,
-    PerDay,
-}
-
-impl LimitReached {
-    pub(super) fn new(limit: Limit, allowed: i64, seen: i64, until: DateTime<Utc>, now: DateTime<Utc>) -> Self {
-        Self { limit, allowed, seen, until, seconds: seconds_until(until, now) }
-    }
-}
-
-impl fmt::Display for LimitReached {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { limit, allowed, seen, until, .. } = self;
-        match limit {
-            Limit::BetweenTexts => {
-                write!(f, "The last text to the number was sent {seen} seconds earlier; the minimum interval is {allowed} seconds.")?;
-            }
-            Limit::PerNumberAndHour => write!(f, "Texts sent to the number within one hour: {seen}; the limit is {allowed}.")?,
-            Limit::PerNumberAndDay => write!(f, "Texts sent to the number within 24 hours: {seen}; the limit is {allowed}.")?,
-            Limit::NumbersPerRange => {
-                write!(f, "Other numbers of the range texted within ten minutes: {seen}; the limit is {allowed}.")?;
-            }
-            Limit::PerDay => write!(f, "Texts sent by the store within 24 hours: {seen}; the limit is {allowed}.")?,
-        }
-        write!(f, " The next text is allowed at {}.", timestamp(*until))
-    }
-}
-
-impl Limit {
-    fn setting(self) -> &'static str {
-        match self {
-            Self::BetweenTexts => "seconds_between_texts",
-            Self::PerNumberAndHour => "texts_per_number_and_hour",
-            Self::PerNumberAndDay => "texts_per_number_and_day",
-            Self::NumbersPerRange => "numbers_per_range",
-            Self::PerDay => "texts_per_day",
-        }
-    }
-
-    fn code(self) -> ProblemCode {
-        match self {
-            Self::BetweenTexts | Self::PerNumberAndHour | Self::PerNumberAndDay => ProblemCode::NumberCooldown,
-            Self::NumbersPerRange => ProblemCode::RangeCooldown,
-            Self::PerDay => ProblemCode::TextBudgetUsed,
-        }
-    }
-}
-
 impl TextRefusal {
     fn code(&self) -> ProblemCode {
         match self {
-            Self::Paused(_) | Self::Pumping { .. } => ProblemCode::TextsPaused,
+            Self::Paused(_) | Self::PausedByGuard(_) | Self::Pumping(_) => ProblemCode::TextsPaused,
             Self::NumberInvalid => ProblemCode::NumberInvalid,
             Self::LineNotForTexts | Self::CountryNotServed => ProblemCode::NumberUnreachable,
             Self::NumberUnproven => ProblemCode::NumberUnproven,
@@ -144,10 +84,10 @@ impl TextRefusal {
     }
 
     /// The rule that refused the text, one of [`RULES`]. A limit has the name of its setting.
-    pub(super) fn rule(&self) -> &'static str {
+    pub fn rule(&self) -> &'static str {
         match self {
-            Self::Paused(_) => "texts_paused",
-            Self::Pumping { .. } => "pumping",
+            Self::Paused(_) | Self::PausedByGuard(_) => "texts_paused",
+            Self::Pumping(_) => "pumping",
             Self::NumberInvalid => "number_format",
             Self::LineNotForTexts => "line_type",
             Self::CountryNotServed => "text_countries",
@@ -162,7 +102,8 @@ impl TextRefusal {
     pub(super) fn details(&self) -> Option<Value> {
         match self {
             Self::Paused(Pause { since, reason }) => Some(json!({ "paused_at": timestamp(*since), "paused_reason": reason })),
-            Self::Pumping { texted, used } => Some(json!({ "texted": texted, "used": used })),
+            Self::PausedByGuard(pause) => Some(Value::Object(pause.details())),
+            Self::Pumping(new) => Some(Value::Object(new.details())),
             Self::LimitReached(LimitReached { allowed, seen, until, .. }) => {
                 Some(json!({ "limit": allowed, "seen": seen, "until": timestamp(*until) }))
             }
@@ -176,7 +117,10 @@ impl From<TextRefusal> for Problem {
     fn from(refusal: TextRefusal) -> Self {
         let problem = Problem::new(refusal.code());
         match refusal {
-            TextRefusal::Paused(_) | TextRefusal::Pumping { .. } => problem.retry_after(PAUSE_SECONDS),
+            TextRefusal::Paused(_) => problem.retry_after(PAUSE_SECONDS),
+            TextRefusal::PausedByGuard(pause) | TextRefusal::Pumping(NewPause { pause, .. }) => {
+                problem.detail(PAUSED_BY_GUARD).retry_after(pause.seconds)
+            }
             TextRefusal::LimitReached(LimitReached { seconds, .. }) => problem.retry_after(seconds),
             TextRefusal::NumberInvalid
             | TextRefusal::LineNotForTexts
@@ -195,22 +139,28 @@ fn describe_answers(TextNotSent { answers }: &TextNotSent) -> String {
 
 #[cfg(test)]
 mod tests {
+    use chrono::DateTime;
+
     use super::*;
+    use crate::storefront::sms_guard::limit::Limit;
+    use crate::storefront::sms_guard::pumping::Codes;
+    use crate::storefront::sms_guard::scope::Scope;
 
     #[test]
     fn the_closed_list_contains_exactly_the_rules() {
-        let (at, limits) = (DateTime::UNIX_EPOCH, [Limit::BetweenTexts, Limit::PerNumberAndHour, Limit::PerNumberAndDay]);
-        let limits = limits.into_iter().chain([Limit::NumbersPerRange, Limit::PerDay]);
+        let at = DateTime::UNIX_EPOCH;
+        let pause = GuardPause { scope: Scope::Store, since: at, until: at, reason: String::new(), seconds: 1 };
         let mut refusals = vec![
             TextRefusal::Paused(Pause { since: at, reason: String::new() }),
-            TextRefusal::Pumping { texted: 50, used: 4 },
+            TextRefusal::Pumping(NewPause { pause: pause.clone(), codes: Codes { texted: 50, used: 4 }, level: 1 }),
             TextRefusal::NumberInvalid,
             TextRefusal::LineNotForTexts,
             TextRefusal::CountryNotServed,
             TextRefusal::NumberUnproven,
         ];
-        refusals.extend(limits.map(|limit| TextRefusal::LimitReached(LimitReached::new(limit, 1, 1, at, at))));
+        refusals.extend(Limit::ALL.map(|limit| TextRefusal::LimitReached(LimitReached::new(limit, 1, 1, at, at))));
         refusals.extend([TextRefusal::Unavailable, TextRefusal::NotTaken(TextNotSent { answers: Vec::new() })]);
         assert_eq!(refusals.iter().map(TextRefusal::rule).collect::<Vec<_>>(), RULES);
+        assert_eq!(TextRefusal::PausedByGuard(pause).rule(), "texts_paused");
     }
 }
