@@ -29,10 +29,12 @@ mod order_list;
 mod overload;
 mod pings;
 mod publish;
+mod pumping;
 mod queue;
 mod sign_in;
 mod standstill;
 mod support;
+mod texts;
 mod timing;
 
 use std::process::ExitCode;
@@ -67,6 +69,8 @@ enum Bench {
     Overload,
     Console,
     Standstill,
+    Pumping,
+    Texts,
 }
 
 impl Bench {
@@ -94,6 +98,8 @@ impl Bench {
             Self::Overload => overload::measure(figures),
             Self::Console => console::measure(figures),
             Self::Standstill => standstill::measure(figures),
+            Self::Pumping => pumping::measure(figures),
+            Self::Texts => texts::measure(figures),
         }
     }
 }
