@@ -15,6 +15,7 @@ mod callbacks;
 mod codes;
 mod console;
 mod days;
+mod deletion;
 mod drain;
 mod fan_out;
 mod figures;
@@ -31,6 +32,7 @@ mod pings;
 mod publish;
 mod pumping;
 mod queue;
+mod retention;
 mod sign_in;
 mod standstill;
 mod support;
@@ -58,10 +60,12 @@ enum Bench {
     Latency,
     FanOut,
     Days,
+    Retention,
     Backlog,
     Queue,
     Hang,
     Neighbours,
+    Deletion,
     Pings,
     Memory,
     Locations,
@@ -87,10 +91,12 @@ impl Bench {
             Self::Latency => latency::measure(figures),
             Self::FanOut => fan_out::measure(figures),
             Self::Days => days::measure(figures),
+            Self::Retention => retention::measure(figures),
             Self::Backlog => backlog::measure(figures),
             Self::Queue => queue::measure(figures),
             Self::Hang => hang::measure(figures),
             Self::Neighbours => neighbours::measure(figures),
+            Self::Deletion => deletion::measure(figures),
             Self::Pings => pings::measure(figures),
             Self::Memory => memory::measure(figures),
             Self::Locations => locations::measure(figures),
