@@ -30,11 +30,13 @@ mod order_list;
 mod overload;
 mod pings;
 mod publish;
+mod pumping;
 mod queue;
 mod retention;
 mod sign_in;
 mod standstill;
 mod support;
+mod texts;
 mod timing;
 
 use std::process::ExitCode;
@@ -71,6 +73,8 @@ enum Bench {
     Overload,
     Console,
     Standstill,
+    Pumping,
+    Texts,
 }
 
 impl Bench {
@@ -100,6 +104,8 @@ impl Bench {
             Self::Overload => overload::measure(figures),
             Self::Console => console::measure(figures),
             Self::Standstill => standstill::measure(figures),
+            Self::Pumping => pumping::measure(figures),
+            Self::Texts => texts::measure(figures),
         }
     }
 }

@@ -146,6 +146,8 @@ typed_ids! {
     CodeId, "code";
     /// A text message, sent or refused.
     TextId, "text";
+    /// A pause of texts by the SMS guard.
+    TextPauseId, "pause";
     /// An order.
     OrderId, "order";
     /// A driver.

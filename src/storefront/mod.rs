@@ -13,8 +13,9 @@
 //! card                      secrets for the card provider's SDK, and the customer's record at the provider
 //! routes                    how a route is mounted and described
 //! codes                     verification codes: issued, judged, consumed
-//! sending  access           what a message must pass before it is sent; who is calling
+//! sending  access           the limits of the routes that send and of mails; who is calling
 //! state                     the data that the handlers share, and the settings
+//! sms_guard                 what a text must pass before it is sent
 //! caches  messages          sessions and stores for a second; the wording of texts and mails
 //! tokens                    tokens of customers: issued, looked up, revoked
 //! audit                     every attempt to sign in
@@ -25,7 +26,7 @@
 //!
 //! * [`codes`] counts a guess in a committed statement before it is compared. Parallel guesses therefore never get more than five
 //!   comparisons out of one code.
-//! * [`sending::sms_guard`] is the guard that every text passes. Its table `texts` serves both as the log and as the counters.
+//! * [`sms_guard`] is the guard that every text passes. Its table `texts` is the log; what a store's day has brought is counted beside it.
 //! * [`customers`]: an identity *belongs* to an account only once it is proven, by a code sent to it or by an identity provider. An
 //!   unproven identity is stored and shown, but it never receives its owner's code, never clears the count of wrong guesses, and is
 //!   removed from the account as soon as another account proves it. An attacker therefore cannot prepare an account with a stranger's
@@ -56,6 +57,7 @@ mod purpose;
 mod resources;
 mod routes;
 mod sending;
+mod sms_guard;
 mod state;
 mod stores;
 mod tokens;
@@ -77,7 +79,6 @@ pub use stores::{ListedStoreKey, StoreKey, company_of_store_key, create_store_ke
 pub use tokens::{Presented as PresentedToken, TokenId, company_of_session, is_signed_in, revoke_customer, revoke_session};
 
 use accounts::{closure, contact_change, devices, password_reset, profile, registration, sessions, sign_in, social};
-use sending::sms_guard;
 
 impl Storefront {
     /// Deletes expired data: windows of limits that have passed, codes and tallies of wrong codes older than a day, sessions that
@@ -106,7 +107,10 @@ impl Storefront {
         audit::count_hours(&mut conn, now - audit::COUNTED_AFTER).await?;
         sms_guard::count_hours(&mut conn, now - audit::COUNTED_AFTER).await?;
         audit::forget_hours(&mut conn, now - audit::RETENTION).await?;
-        sms_guard::forget_hours(&mut conn, now - audit::RETENTION).await
+        sms_guard::forget_hours(&mut conn, now - audit::RETENTION).await?;
+        sms_guard::forget_minutes(&mut conn, now).await?;
+        drop(conn);
+        sms_guard::tend(&self.pool, &self.mail, now).await
     }
 }
 

@@ -12,6 +12,7 @@ use crate::kernel::cache_metrics::CacheMetrics;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database::{Pool, separate_pool};
+use crate::kernel::group_metrics::GroupMetrics;
 use crate::kernel::ids::KeyId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::metrics::Registry;
@@ -25,6 +26,7 @@ use crate::providers::sms::Sms;
 use crate::storefront::caches::Caches;
 use crate::storefront::messages::Messages;
 use crate::storefront::metrics::Metrics;
+use crate::storefront::sms_guard::{self, DeploymentLimits, Judging};
 
 /// The SMS guard counts the texts to a number for a day, even if its account is closed in the meantime.
 const MIN_ERASE_AFTER: TimeDelta = TimeDelta::days(1);
@@ -46,8 +48,16 @@ pub struct Settings {
     pub flat_login: bool,
     /// Requests per minute for one store key and client address, and for one client address with unknown store keys.
     pub requests_per_minute: NonZeroU32,
-    /// Mails that one store sends to one mailbox within 24 hours.
+    /// Mails with codes that one store sends to one mailbox within 24 hours.
+    pub daily_mails_per_customer: NonZeroU32,
+    /// Those of them that anybody may cause: for registrations and changes of address.
     pub daily_mails_per_mailbox: NonZeroU32,
+    /// Texts that all stores together send to one number within 24 hours.
+    pub daily_texts_per_number: u32,
+    /// Card set-up intents of one customer within an hour.
+    pub card_setups_per_customer: NonZeroU32,
+    /// Card set-up intents for one client address within an hour.
+    pub card_setups_per_address: NonZeroU32,
 }
 
 impl Settings {
@@ -77,6 +87,8 @@ pub struct Shared {
     pub(super) lifecycle: Lifecycle,
     pub(super) hashing: PasswordHashing,
     pub(super) sms: Sms,
+    /// Has the SMS guard judge texts.
+    pub(super) texts: Judging,
     pub(super) mail: Mail,
     pub(super) messages: Messages,
     pub(super) identity_providers: IdentityProviders,
@@ -131,6 +143,9 @@ impl Storefront {
         let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, card, settings } = parts;
         let throttle = LocalRateLimiter::new(settings.requests_per_minute);
         let unknown_keys = FailureLimiter::new(settings.requests_per_minute);
+        let deployment =
+            DeploymentLimits { has_provider: sms.is_available(), daily_texts_per_number: settings.daily_texts_per_number.into() };
+        let texts = sms_guard::judging(&pool, deployment, &lifecycle);
         let password_pool = separate_pool(&pool, "passwords", hashing.threads());
         Self(Arc::new(Shared {
             pool,
@@ -140,6 +155,7 @@ impl Storefront {
             lifecycle,
             hashing,
             sms,
+            texts,
             mail,
             messages,
             identity_providers,
@@ -158,6 +174,11 @@ impl Storefront {
         self.hashing.register(registry);
         self.sms.register(registry);
         self.mail.register(registry);
+    }
+
+    /// What is measured of the queue of texts that wait to be judged.
+    pub fn group_metrics(&self) -> &GroupMetrics {
+        self.texts.metrics()
     }
 
     /// The caches by name.

@@ -26,13 +26,14 @@ use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Routes, describe};
 use crate::storefront::sending::Channel;
 use crate::storefront::sending::send_limit;
-use crate::storefront::sending::sms_guard::Recipient;
+use crate::storefront::sms_guard::Recipient;
 use crate::storefront::state::Storefront;
+use crate::storefront::stores::Store;
 use crate::storefront::tokens::revoke_all_tokens;
 
 pub fn routes() -> Routes<Storefront> {
     let asking = describe("Send a verification code to close the account with.", routes::sent());
-    let asking = asking.refusing(&[ProblemCode::ContactMissing]).refusing(codes::TEXT_REFUSALS);
+    let asking = asking.refusing(&[ProblemCode::ContactMissing]).refusing(codes::TEXT_REFUSALS).refusing(codes::MAIL_REFUSALS);
     let closing = describe("Close the account with a verification code.", routes::done()).refusing(codes::CODE_REFUSALS);
     let routes = Routes::none().post("/customers/account-closure", asking, request);
     routes.post("/customers/confirm-account-closure", closing, confirm)
@@ -45,21 +46,27 @@ async fn request(
     client: ClientAddress,
     languages: AcceptedLanguages,
 ) -> Response {
-    let flow = send_code(&storefront, &caller, &languages);
+    let flow = send_code(&storefront, &caller, client, &languages);
     send_limit::limited(&storefront, &caller.store, client, flow.boxed()).await
 }
 
-async fn send_code(storefront: &Storefront, caller: &SignedInCustomer, languages: &AcceptedLanguages) -> Result<Channel, Problem> {
+async fn send_code(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    client: ClientAddress,
+    languages: &AcceptedLanguages,
+) -> Result<Channel, Problem> {
     let (phone, email) = (caller.customer.proven_phone(), caller.customer.proven_email());
     let identity = phone.clone().map(Identity::Phone).or_else(|| email.clone().map(Identity::Email)).ok_or(ProblemCode::ContactMissing)?;
     let issue_request = IssueRequest {
-        store: &caller.store,
+        store: Store::clone(&caller.store),
         purpose: Purpose::CloseAccount,
-        languages,
-        identity: &identity,
+        network: client.network(),
+        languages: languages.clone(),
+        identity,
         requested_by: Some(caller.customer.id),
         customer: Some(caller.customer.id),
-        text: phone.map(Recipient::of),
+        text: phone.map(Recipient::proven),
         mail: email,
     };
     Ok(codes::issue(storefront, issue_request).await?)

@@ -20,8 +20,10 @@ use crate::storefront::customers;
 use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Routes, body, describe};
-use crate::storefront::sending::{Channel, change_notice, send_limit, sms_guard};
+use crate::storefront::sending::{Channel, change_notice, read_number, send_limit};
+use crate::storefront::sms_guard::Recipient;
 use crate::storefront::state::Storefront;
+use crate::storefront::stores::Store;
 
 pub fn routes() -> Routes<Storefront> {
     let asking = |sentence| describe(sentence, routes::sent());
@@ -55,8 +57,8 @@ async fn request_phone(
     body: Result<JsonBody<PhoneRequest>, Problem>,
 ) -> Response {
     let flow = async {
-        let number = sms_guard::read_number(&storefront, caller.store.id, &body?.0.phone).await?;
-        send_code(&storefront, &caller, &languages, Identity::Phone(number)).await
+        let number = read_number(&storefront, &caller.store, &body?.0.phone).await?;
+        send_code(&storefront, &caller, client, &languages, Identity::Phone(number)).await
     };
     send_limit::limited(&storefront, &caller.store, client, flow.boxed()).await
 }
@@ -78,7 +80,7 @@ async fn request_email(
     languages: AcceptedLanguages,
     body: Result<JsonBody<EmailRequest>, Problem>,
 ) -> Response {
-    let flow = async { send_code(&storefront, &caller, &languages, Identity::Email(read_address(&body?.0.email)?)).await };
+    let flow = async { send_code(&storefront, &caller, client, &languages, Identity::Email(read_address(&body?.0.email)?)).await };
     send_limit::limited(&storefront, &caller.store, client, flow.boxed()).await
 }
 
@@ -91,6 +93,7 @@ fn read_address(text: &str) -> Result<EmailAddress, Problem> {
 async fn send_code(
     storefront: &Storefront,
     caller: &SignedInCustomer,
+    client: ClientAddress,
     languages: &AcceptedLanguages,
     identity: Identity,
 ) -> Result<Channel, Problem> {
@@ -99,15 +102,18 @@ async fn send_code(
         Identity::Email(_) => (Purpose::VerifyEmail, ProblemCode::EmailTaken),
     };
     let owner = customers::find_proven(&mut storefront.pool.acquire().await?, caller.store.id, &identity).await?;
-    if owner.is_some_and(|owner| owner.id != caller.customer.id) {
+    if owner.as_ref().is_some_and(|owner| owner.id != caller.customer.id) {
         return Err(taken.into());
     }
     let (text, mail) = codes::channels_for(&identity);
+    // Who proves their number again is no stranger.
+    let text = text.map(|text| if owner.is_some() { Recipient::proven(text.number) } else { text });
     let issue_request = IssueRequest {
-        store: &caller.store,
+        store: Store::clone(&caller.store),
         purpose,
-        languages,
-        identity: &identity,
+        network: client.network(),
+        languages: languages.clone(),
+        identity,
         requested_by: Some(caller.customer.id),
         customer: Some(caller.customer.id),
         text,

@@ -24,7 +24,7 @@ use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::passwords;
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Body, Routes, Sent, body, describe, describe_with};
-use crate::storefront::sending::{Channel, send_limit, sms_guard};
+use crate::storefront::sending::{Channel, read_number, send_limit};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 
@@ -77,18 +77,19 @@ async fn request_creation_code(
     languages: AcceptedLanguages,
     body: Result<JsonBody<CreationCodeRequest>, Problem>,
 ) -> Response {
-    let flow = async { send_creation_code(&storefront, &store, &languages, body?.0).await };
+    let flow = async { send_creation_code(&storefront, &store, client, &languages, body?.0).await };
     send_limit::limited(&storefront, &store, client, flow.boxed()).await
 }
 
 async fn send_creation_code(
     storefront: &Storefront,
     store: &Store,
+    client: ClientAddress,
     languages: &AcceptedLanguages,
     request: CreationCodeRequest,
 ) -> Result<Channel, Problem> {
     let identity = match request.mode {
-        Mode::Sms => Identity::Phone(sms_guard::read_number(storefront, store.id, &request.identity).await?),
+        Mode::Sms => Identity::Phone(read_number(storefront, store, &request.identity).await?),
         Mode::Email => {
             Identity::Email(EmailAddress::parse(&request.identity).map_err(|error| FieldErrors::one("identity", error.to_string()))?)
         }
@@ -99,10 +100,11 @@ async fn send_creation_code(
     }
     let (text, mail) = codes::channels_for(&identity);
     let issue_request = IssueRequest {
-        store,
+        store: store.clone(),
         purpose: Purpose::CreateAccount,
-        languages,
-        identity: &identity,
+        network: client.network(),
+        languages: languages.clone(),
+        identity,
         requested_by: None,
         customer: None,
         text,

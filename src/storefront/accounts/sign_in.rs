@@ -21,8 +21,8 @@ use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::passwords;
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Body, Routes, body, describe};
-use crate::storefront::sending::sms_guard::{self, Recipient};
-use crate::storefront::sending::{Channel, send_limit};
+use crate::storefront::sending::{Channel, read_number, send_limit};
+use crate::storefront::sms_guard::{Recipient, Standing};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 
@@ -34,6 +34,7 @@ pub fn routes() -> Routes<Storefront> {
     let asking = describe("Send a verification code to sign in with.", routes::sent())
         .refusing(&[ProblemCode::CustomerNotFound])
         .refusing(codes::TEXT_REFUSALS)
+        .refusing(codes::MAIL_REFUSALS)
         .taking_body(SmsLoginRequest::schema())
         .needing_one_of(&["phone", "identity"]);
     let by_code = describe("Sign in with a verification code.", routes::login()).refusing(codes::CODE_REFUSALS);
@@ -69,19 +70,20 @@ async fn login_with_sms(
     languages: AcceptedLanguages,
     body: Result<JsonBody<SmsLoginRequest>, Problem>,
 ) -> Response {
-    let flow = async { send_sign_in_code(&storefront, &store, &languages, &body?.0).await };
+    let flow = async { send_sign_in_code(&storefront, &store, client, &languages, &body?.0).await };
     send_limit::limited(&storefront, &store, client, flow.boxed()).await
 }
 
 async fn send_sign_in_code(
     storefront: &Storefront,
     store: &Store,
+    client: ClientAddress,
     languages: &AcceptedLanguages,
     request: &SmsLoginRequest,
 ) -> Result<Channel, Problem> {
     match (&request.phone, &request.identity) {
-        (None, Some(address)) if address.contains('@') => mail_sign_in_code(storefront, store, languages, address).await,
-        (Some(phone), _) | (None, Some(phone)) => text_sign_in_code(storefront, store, languages, phone).await,
+        (None, Some(address)) if address.contains('@') => mail_sign_in_code(storefront, store, client, languages, address).await,
+        (Some(phone), _) | (None, Some(phone)) => text_sign_in_code(storefront, store, client, languages, phone).await,
         (None, None) => Err(FieldErrors::one("phone", "phone is required.")),
     }
 }
@@ -91,6 +93,7 @@ async fn send_sign_in_code(
 async fn mail_sign_in_code(
     storefront: &Storefront,
     store: &Store,
+    client: ClientAddress,
     languages: &AcceptedLanguages,
     address: &str,
 ) -> Result<Channel, Problem> {
@@ -98,30 +101,39 @@ async fn mail_sign_in_code(
     let identity = Identity::Email(address);
     let customer = customers::find_proven(&mut storefront.pool.acquire().await?, store.id, &identity).await?;
     let customer = customer.ok_or(ProblemCode::CustomerNotFound)?;
-    issue(storefront, store, languages, (&identity, &customer), None).await
+    issue(storefront, store, client, languages, (identity, &customer), None).await
 }
 
-async fn text_sign_in_code(storefront: &Storefront, store: &Store, languages: &AcceptedLanguages, phone: &str) -> Result<Channel, Problem> {
-    let number = sms_guard::read_number(storefront, store.id, phone).await?;
+async fn text_sign_in_code(
+    storefront: &Storefront,
+    store: &Store,
+    client: ClientAddress,
+    languages: &AcceptedLanguages,
+    phone: &str,
+) -> Result<Channel, Problem> {
+    let number = read_number(storefront, store, phone).await?;
     let identity = Identity::Phone(number.clone());
     let customer = customers::find_by_identity(&mut storefront.pool.acquire().await?, store.id, &identity).await?;
     let customer = customer.ok_or(ProblemCode::CustomerNotFound)?;
-    let text = Recipient { number, is_unproven: customer.proven_phone().is_none() };
-    issue(storefront, store, languages, (&identity, &customer), Some(text)).await
+    let standing = if customer.proven_phone().is_some() { Standing::Proven } else { Standing::Unproven };
+    let text = Recipient { number, standing };
+    issue(storefront, store, client, languages, (identity, &customer), Some(text)).await
 }
 
 /// Sends a sign-in code to `text` if it is given and the guard allows it, otherwise to the customer's proven address.
 async fn issue(
     storefront: &Storefront,
     store: &Store,
+    client: ClientAddress,
     languages: &AcceptedLanguages,
-    (identity, customer): (&Identity, &Customer),
+    (identity, customer): (Identity, &Customer),
     text: Option<Recipient>,
 ) -> Result<Channel, Problem> {
     let issue_request = IssueRequest {
-        store,
+        store: store.clone(),
         purpose: Purpose::SignIn,
-        languages,
+        network: client.network(),
+        languages: languages.clone(),
         identity,
         requested_by: None,
         customer: Some(customer.id),

@@ -11,7 +11,7 @@ use crate::storefront::codes::rules::{GuessedCode, Tally, Verdict, judge};
 use crate::storefront::codes::{SubmittedCode, Target, is_digest, queries};
 use crate::storefront::customers::{self, Customer};
 use crate::storefront::purpose::Purpose;
-use crate::storefront::sending::sms_guard;
+use crate::storefront::sms_guard;
 use crate::storefront::state::Storefront;
 
 #[derive(Debug, thiserror::Error)]

@@ -2,15 +2,18 @@
 //!
 //! The row is inserted before the message is sent and deleted if the message is not sent. Parallel requests therefore send one
 //! message, and no transaction is open during the call to a provider. After a timeout the code stays valid, because the provider may
-//! have sent the message. The message is sent even if the client disconnects in the meantime.
+//! have sent the message. A client that disconnects changes nothing: what was begun is finished, and what was counted is sent.
+
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use ipnet::IpNet;
 use secrecy::SecretString;
 use uuid::Uuid;
 
-use crate::contact::{EmailAddress, Identity, PhoneNumber};
+use crate::contact::{EmailAddress, Identity};
 use crate::kernel::crypto::random_digits;
-use crate::kernel::database::Connection;
+use crate::kernel::database::{Connection, Transaction};
 use crate::kernel::ids::{CodeId, CustomerId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::providers::mail::{Letter, SendMailError};
@@ -20,19 +23,21 @@ use crate::storefront::codes::{digest, queries};
 use crate::storefront::customers;
 use crate::storefront::messages::{AcceptedLanguages, Occasion};
 use crate::storefront::purpose::Purpose;
-use crate::storefront::sending::sms_guard::{self, Recipient, TextRefusal};
 use crate::storefront::sending::{Channel, mail_limit};
+use crate::storefront::sms_guard::{self, AskedText, Recipient, TextRefusal};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 
 #[derive(Debug)]
-pub struct IssueRequest<'a> {
-    pub store: &'a Store,
+pub struct IssueRequest {
+    pub store: Store,
     pub purpose: Purpose,
+    /// The network of the client.
+    pub network: IpNet,
     /// The languages that the client accepts.
-    pub languages: &'a AcceptedLanguages,
+    pub languages: AcceptedLanguages,
     /// The identity that the code is requested for and checked with.
-    pub identity: &'a Identity,
+    pub identity: Identity,
     /// The signed-in customer who requests the code, for the purposes that require a session.
     pub requested_by: Option<CustomerId>,
     /// The account that the code is for, if there is one.
@@ -43,16 +48,16 @@ pub struct IssueRequest<'a> {
     pub mail: Option<EmailAddress>,
 }
 
-impl IssueRequest<'_> {
+impl IssueRequest {
     fn occasion<'a>(&'a self, code: &'a SecretString) -> Occasion<'a> {
-        Occasion { store: self.store, purpose: self.purpose, languages: self.languages, code }
+        Occasion { store: &self.store, purpose: self.purpose, languages: &self.languages, code }
     }
 }
 
-/// The recipient of a text or the address of a mail that `identity` denotes.
+/// The recipient of a text or the address of a mail that `identity` denotes: whoever asks claims it.
 pub fn channels_for(identity: &Identity) -> (Option<Recipient>, Option<EmailAddress>) {
     match identity {
-        Identity::Phone(number) => (Some(Recipient::of(number.clone())), None),
+        Identity::Phone(number) => (Some(Recipient::stranger(number.clone())), None),
         Identity::Email(address) => (None, Some(address.clone())),
     }
 }
@@ -67,6 +72,8 @@ pub enum IssueError {
     NotSent,
     #[error("the account of the caller is closed")]
     Closed,
+    #[error("the SMS guard could not judge the text")]
+    NotJudged(Problem),
     #[error("the code could not be stored")]
     Database(#[from] sqlx::Error),
 }
@@ -94,25 +101,31 @@ impl From<IssueError> for Problem {
             IssueError::CoolingDown(refusal) => refusal.into(),
             IssueError::NotSent => ProblemCode::MessageNotSent.into(),
             IssueError::Closed => ProblemCode::CustomerTokenInvalid.into(),
+            IssueError::NotJudged(problem) => problem,
             IssueError::Database(error) => error.into(),
         }
     }
 }
 
 /// Sends a code, by text if possible and otherwise by mail, and returns the channel. A repeated request within one minute sends
-/// nothing and returns the channel of the first one.
-pub async fn issue(storefront: &Storefront, request: IssueRequest<'_>) -> Result<Channel, IssueError> {
+/// nothing and returns the channel of the first one. It runs to its end even if the client disconnects.
+pub async fn issue(storefront: &Storefront, request: IssueRequest) -> Result<Channel, IssueError> {
+    let this = storefront.clone();
+    storefront.lifecycle.finish(async move { issue_to_its_end(&this, &request).await }).await
+}
+
+async fn issue_to_its_end(storefront: &Storefront, request: &IssueRequest) -> Result<Channel, IssueError> {
     let now = storefront.clock.now();
     let by_text = match &request.text {
         None => None,
-        Some(recipient) => match by_text(storefront, &request, recipient, now).await {
+        Some(recipient) => match by_text(storefront, request, recipient, now).await {
             Ok(channel) => return Ok(channel),
-            Err(final_word @ (IssueError::Closed | IssueError::Database(_))) => return Err(final_word),
+            Err(final_word @ (IssueError::Closed | IssueError::NotJudged(_) | IssueError::Database(_))) => return Err(final_word),
             Err(refused) => Some(refused),
         },
     };
     match (&request.mail, by_text) {
-        (Some(address), _) => by_mail(storefront, &request, address, now).await,
+        (Some(address), _) => by_mail(storefront, request, address, now).await,
         (None, Some(refused)) => Err(refused),
         (None, None) => Err(IssueError::NotSent),
     }
@@ -120,7 +133,7 @@ pub async fn issue(storefront: &Storefront, request: IssueRequest<'_>) -> Result
 
 async fn by_text(
     storefront: &Storefront,
-    request: &IssueRequest<'_>,
+    request: &IssueRequest,
     recipient: &Recipient,
     now: DateTime<Utc>,
 ) -> Result<Channel, IssueError> {
@@ -128,56 +141,65 @@ async fn by_text(
     let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
     let mut tx = storefront.pool.begin().await?;
     if !replace(storefront, &mut tx, request, id, &digits, (Channel::Sms, number.as_str()), now).await? {
-        return existing_channel(&mut tx, request, Channel::Sms).await;
+        return existing_channel(tx, request, Channel::Sms).await;
     }
-    if let Err(refusal) = sms_guard::reserve(storefront, &mut tx, request.store.id, recipient, id, now).await? {
-        // The rollback keeps the previous code. Only the refusal is recorded.
+    if let Err(refusal) = judge(storefront, request, recipient, id, now).await? {
+        // The rollback keeps the previous code.
         tx.rollback().await?;
-        sms_guard::note_refusal(storefront, request.store.id, Some(number), &refusal, now).await?;
         return Err(IssueError::Refused(refusal));
     }
-    tx.commit().await?;
+    if let Err(error) = tx.commit().await {
+        sms_guard::take_back(&mut storefront.pool.acquire().await?, id, None).await?;
+        return Err(error.into());
+    }
     storefront.metrics.issued(Channel::Sms.as_str());
 
     let body = storefront.messages.text(request.occasion(&digits));
-    let (this, number) = (storefront.clone(), number.clone());
-    storefront.lifecycle.finish(async move { send_text(&this, id, &number, &body, &digits, now).await }).await
-}
-
-/// Sends a text. If it is not sent, deletes its code and takes its count back.
-async fn send_text(
-    storefront: &Storefront,
-    id: Uuid,
-    number: &PhoneNumber,
-    body: &str,
-    digits: &SecretString,
-    now: DateTime<Utc>,
-) -> Result<Channel, IssueError> {
-    let sent = storefront.sms.send(Text { to: number, body, code: Some(digits), at: now }).await;
+    let sent = storefront.sms.send(Text { to: number, body: &body, code: Some(&digits), at: now }).await;
     let Err(refusal) = sent.map_err(TextRefusal::NotTaken) else { return Ok(Channel::Sms) };
     let mut tx = storefront.pool.begin().await?;
     // The row of the code is locked first, in the same order as when a code is consumed.
     queries::delete_code(&mut tx, id).await?;
-    sms_guard::take_back(&mut tx, id, &refusal).await?;
+    sms_guard::take_back(&mut tx, id, Some(&refusal)).await?;
     tx.commit().await?;
     Err(IssueError::Refused(refusal))
 }
 
+/// Has the guard judge the text, and count it as sent if it lets it through. It judges in a transaction of its own: the row of the code
+/// is locked meanwhile, that of the store is not.
+async fn judge(
+    storefront: &Storefront,
+    request: &IssueRequest,
+    recipient: &Recipient,
+    code: Uuid,
+    at: DateTime<Utc>,
+) -> Result<Result<(), TextRefusal>, IssueError> {
+    let asked = AskedText {
+        store: request.store.id,
+        company: request.store.company_id,
+        recipient: recipient.clone(),
+        code,
+        network: request.network,
+        at,
+    };
+    let verdict = storefront.texts.write(Arc::new(asked), size_of::<AskedText>()).await.map_err(IssueError::NotJudged)?;
+    storefront.metrics.judged_text(verdict.as_ref().map_or_else(TextRefusal::rule, |()| "allowed"));
+    Ok(verdict)
+}
+
 async fn by_mail(
     storefront: &Storefront,
-    request: &IssueRequest<'_>,
+    request: &IssueRequest,
     address: &EmailAddress,
     now: DateTime<Utc>,
 ) -> Result<Channel, IssueError> {
     let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
     let mut tx = storefront.pool.begin().await?;
     if !replace(storefront, &mut tx, request, id, &digits, (Channel::Email, &address.key()), now).await? {
-        return existing_channel(&mut tx, request, Channel::Email).await;
+        return existing_channel(tx, request, Channel::Email).await;
     }
-    // Mails to the owner of an account are not counted, so other people's requests for codes cannot lock the owner out. The pause
-    // of one minute between two codes limits these mails.
-    let is_counted = request.purpose.is_for_whatever_is_named();
-    if is_counted && let Err(refusal) = mail_limit::reserve(storefront, &mut tx, request.store.id, address, now).await? {
+    let (store, purpose) = (request.store.id, request.purpose);
+    if let Err(refusal) = mail_limit::reserve(storefront, &mut tx, store, purpose, address, now).await? {
         // The rollback keeps the previous code.
         tx.rollback().await?;
         return Err(IssueError::CoolingDown(refusal));
@@ -186,28 +208,21 @@ async fn by_mail(
     storefront.metrics.issued(Channel::Email.as_str());
 
     let mail = storefront.messages.mail(request.occasion(&digits));
-    let (this, store, address) = (storefront.clone(), request.store.id, address.clone());
-    let sending = async move {
-        let letter =
-            Letter { to: &address, subject: &mail.subject, text: &mail.text, html: Some(&mail.html), code: Some(&digits), at: now };
-        if let Err(SendMailError::NotTaken(_)) = this.mail.send(letter).await {
-            let mut tx = this.pool.begin().await?;
-            queries::delete_code(&mut tx, id).await?;
-            if is_counted {
-                mail_limit::refund(&mut tx, store, &address, now).await?;
-            }
-            tx.commit().await?;
-            return Err(IssueError::NotSent);
-        }
-        Ok(Channel::Email)
-    };
-    storefront.lifecycle.finish(sending).await
+    let letter = Letter { to: address, subject: &mail.subject, text: &mail.text, html: Some(&mail.html), code: Some(&digits), at: now };
+    if let Err(SendMailError::NotTaken(_)) = storefront.mail.send(letter).await {
+        let mut tx = storefront.pool.begin().await?;
+        queries::delete_code(&mut tx, id).await?;
+        mail_limit::refund(&mut tx, store, purpose, address, now).await?;
+        tx.commit().await?;
+        return Err(IssueError::NotSent);
+    }
+    Ok(Channel::Email)
 }
 
 async fn replace(
     storefront: &Storefront,
     tx: &mut Connection,
-    request: &IssueRequest<'_>,
+    request: &IssueRequest,
     id: Uuid,
     digits: &SecretString,
     (channel, sent_to): (Channel, &str),
@@ -230,15 +245,17 @@ async fn replace(
         customers::lock_customer(tx, customer).await?.ok_or(IssueError::Closed)?;
     }
     let replaced = queries::replace_code(tx, &code, now).await?;
-    if replaced && request.requested_by.is_some() {
-        queries::forget_other_codes(tx, &code).await?;
+    if let Some(customer) = request.requested_by {
+        // A repeated request, too, makes the code the one that was asked for last.
+        queries::supersede_others(tx, code.store, code.purpose, code.identity, customer).await?;
     }
     Ok(replaced)
 }
 
 /// The channel that the existing code was sent by.
-async fn existing_channel(tx: &mut Connection, request: &IssueRequest<'_>, otherwise: Channel) -> Result<Channel, IssueError> {
-    let channel = queries::find_channel(tx, request.store.id, request.purpose, &request.identity.key(), request.requested_by).await?;
+async fn existing_channel(mut tx: Transaction<'static>, request: &IssueRequest, otherwise: Channel) -> Result<Channel, IssueError> {
+    let channel = queries::find_channel(&mut tx, request.store.id, request.purpose, &request.identity.key(), request.requested_by).await?;
+    tx.commit().await?;
     Ok(match channel.as_deref() {
         Some("sms") => Channel::Sms,
         Some("email") => Channel::Email,

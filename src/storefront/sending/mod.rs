@@ -4,6 +4,7 @@ pub mod change_notice;
 mod channel;
 pub mod mail_limit;
 pub mod send_limit;
-pub mod sms_guard;
+mod text_number;
 
 pub use channel::Channel;
+pub use text_number::read_number;

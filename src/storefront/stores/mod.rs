@@ -14,8 +14,7 @@ use crate::kernel::ids::{KeyId, StoreId};
 use crate::kernel::problem::Problem;
 
 pub use queries::{
-    ListedStoreKey, Store, company_of_store_key, find_pause, find_store, list_store_keys, list_stores, list_text_budgets, lock_text_limits,
-    pause_texts,
+    ListedStoreKey, Store, company_of_store_key, find_pause, find_store, list_store_keys, list_stores, list_text_budgets, list_text_limits,
 };
 pub use store_key::StoreKey;
 pub use text_limits::{Pause, TextLimits};

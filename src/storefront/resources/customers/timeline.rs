@@ -19,7 +19,7 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{FieldType, Instant, PathId, Record, RecordTransaction, Resource};
 use crate::storefront::accounts::devices;
 use crate::storefront::resources::customers::CustomerRecord;
-use crate::storefront::sending::sms_guard;
+use crate::storefront::sms_guard;
 use crate::storefront::state::Storefront;
 use crate::storefront::{audit, codes, tokens};
 

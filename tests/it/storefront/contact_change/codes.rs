@@ -79,6 +79,24 @@ async fn a_code_for_one_does_not_verify_another() {
 }
 
 #[tokio::test]
+async fn who_asks_for_two_in_turn_gets_one_message_a_minute_for_each_and_uses_what_was_asked_for_last() {
+    of_both(async |world, contact| {
+        let ada = token(&world.register(contact.old).await);
+        let before = world.messages().len();
+        contact.ask(world, &ada, contact.new).await.ok(200);
+        let first = world.last_code();
+        for asked in [contact.other, contact.new, contact.other, contact.new] {
+            world.pass(TimeDelta::seconds(10));
+            contact.ask(world, &ada, asked).await.ok(200);
+        }
+        assert_eq!(world.messages().len(), before + 2);
+        let saved = contact.confirm(world, &ada, first).await.ok(200);
+        contact.is_proven(&saved["customer"], contact.new);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_code_for_one_kind_does_not_verify_the_other() {
     of_both(async |world, contact| {
         let ada = token(&world.register(contact.old).await);
