@@ -1,8 +1,8 @@
-//! Sending messages to customers: what every text and mail must pass before it is sent, and the notices of changes.
+//! Sending messages to customers: what every text and mail must pass before it is sent, and the notices of what happened to an account.
 
-pub mod change_notice;
 mod channel;
 pub mod mail_limit;
+pub mod notices;
 pub mod send_limit;
 pub mod sms_guard;
 

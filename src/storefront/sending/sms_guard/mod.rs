@@ -19,14 +19,16 @@ use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::Caller;
 use crate::contact::PhoneNumber;
 use crate::kernel::database::Connection;
-use crate::kernel::ids::StoreId;
+use crate::kernel::ids::{StoreId, TextId};
 use crate::kernel::problem::Problem;
 use crate::kernel::rate_limit::{self, Rule};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores;
 
 pub use figures::{count_hours, count_sent, forget_hours, list_figures};
-pub use queries::{LoggedText, export_texts, forget_leavers, forget_texts, list_conversion, list_texts, note_code_used, take_back};
+pub use queries::{
+    LoggedText, export_texts, forget_leavers, forget_texts, list_conversion, list_texts, note_code_used, take_back, take_notice_back,
+};
 pub use refusal::{RULES, TextRefusal};
 pub use rules::Recipient;
 
@@ -55,14 +57,37 @@ pub async fn reserve(
     code: Uuid,
     now: DateTime<Utc>,
 ) -> Result<Result<(), TextRefusal>, sqlx::Error> {
+    let reserved = count(storefront, conn, store, recipient, Some(code), now).await?;
+    Ok(reserved.map(|_| ()))
+}
+
+/// The same for the text of a notice. It has no code that could be used, so it tells nothing about SMS pumping.
+pub async fn reserve_notice(
+    storefront: &Storefront,
+    conn: &mut Connection,
+    store: StoreId,
+    recipient: &Recipient,
+    now: DateTime<Utc>,
+) -> Result<Result<TextId, TextRefusal>, sqlx::Error> {
+    count(storefront, conn, store, recipient, None, now).await
+}
+
+async fn count(
+    storefront: &Storefront,
+    conn: &mut Connection,
+    store: StoreId,
+    recipient: &Recipient,
+    code: Option<Uuid>,
+    now: DateTime<Utc>,
+) -> Result<Result<TextId, TextRefusal>, sqlx::Error> {
     let limits = stores::lock_text_limits(conn, store).await?;
     let history = queries::count_texts(conn, store, &recipient.number, &limits, now).await?;
     if let Err(refusal) = rules::judge(&limits, &history, recipient, storefront.sms.is_available(), now) {
         return Ok(Err(refusal));
     }
-    queries::insert_sent(conn, store, &recipient.number, code, now).await?;
+    let id = queries::insert_sent(conn, store, &recipient.number, code, now).await?;
     storefront.metrics.judged_text("allowed");
-    Ok(Ok(()))
+    Ok(Ok(id))
 }
 
 /// Records a refusal, and pauses the store's texts if the refusal requires it. Runs after the rollback of the transaction in

@@ -51,13 +51,14 @@ pub(super) async fn insert_sent(
     conn: &mut Connection,
     store: StoreId,
     number: &PhoneNumber,
-    code: Uuid,
+    code: Option<Uuid>,
     now: DateTime<Utc>,
-) -> Result<(), sqlx::Error> {
+) -> Result<TextId, sqlx::Error> {
+    let id = TextId::new(now);
     sqlx::query!(
         "insert into texts (id, store_id, code_id, number, number_range, country, status, created_at, company_id)
          values ($1, $2, $3, $4, $5, $6, 'sent', $7, (select company_id from store_companies where store_companies.id = $2))",
-        TextId::new(now).uuid(),
+        id.uuid(),
         store.uuid(),
         code,
         number.as_str(),
@@ -67,7 +68,7 @@ pub(super) async fn insert_sent(
     )
     .execute(conn)
     .await?;
-    Ok(())
+    Ok(id)
 }
 
 pub(super) async fn insert_refused(
@@ -112,6 +113,21 @@ pub async fn take_back(conn: &mut Connection, code: Uuid, refusal: &TextRefusal)
     Ok(())
 }
 
+/// The same for the text of a notice.
+pub async fn take_notice_back(conn: &mut Connection, id: TextId, refusal: &TextRefusal) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update texts set status = 'given_back', refusal = $2, rule = $3, reason = $4, details = $5 where id = $1 and status = 'sent'",
+        id.uuid(),
+        refusal.name(),
+        refusal.rule(),
+        refusal.to_string(),
+        refusal.details(),
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// Marks the text that carried the code as used. The use of codes distinguishes customers from SMS pumping.
 pub async fn note_code_used(conn: &mut Connection, code: Uuid, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("update texts set used_at = $2 where code_id = $1 and status = 'sent'", code, now).execute(conn).await?;
@@ -129,14 +145,15 @@ pub struct Conversion {
     conversion: f64,
 }
 
-/// Returns the conversion of each number range since an instant, lowest first. SMS pumping shows as a low conversion.
+/// Returns the conversion of each number range since an instant, lowest first. SMS pumping shows as a low conversion. Notices have no code that
+/// could be used.
 pub async fn list_conversion(conn: &mut Connection, company: CompanyId, since: DateTime<Utc>) -> Result<Vec<Conversion>, sqlx::Error> {
     sqlx::query_as!(
         Conversion,
         r#"select country, number_range as "number_range!", count(*) as "texted!", count(used_at) as "used!",
                   count(used_at)::float8 / count(*) as "conversion!"
-           from text_log
-           where company_id = $1 and status = 'sent' and created_at > $2
+           from texts
+           where company_id = $1 and status = 'sent' and code_id is not null and created_at > $2
            group by country, number_range order by 5, 3 desc, 2 limit 1000"#,
         company.uuid(),
         since,

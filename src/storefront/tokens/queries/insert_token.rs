@@ -8,7 +8,7 @@ use crate::kernel::crypto::SecretDigest;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, SessionId};
 use crate::kernel::password_hashing::HashedPassword;
-use crate::storefront::audit::SignInAttempt;
+use crate::storefront::audit::{DeviceName, SignInAttempt};
 use crate::storefront::tokens::TokenId;
 
 pub struct NewToken<'a> {
@@ -42,8 +42,8 @@ pub async fn insert_token(
          ), forgiven as (
              delete from rate_limits where bucket = $11 and exists (select from admitted)
          )
-         insert into customer_tokens (uuid, customer_id, digest, created_at, last_used_at, expires_at, company_id)
-         select $1, $2, $3, $4, $4, $5, $13 from admitted returning id",
+         insert into customer_tokens (uuid, customer_id, digest, created_at, last_used_at, expires_at, company_id, device_name)
+         select $1, $2, $3, $4, $4, $5, $13, $14 from admitted returning id",
         SessionId::new(now).uuid(),
         token.customer.uuid(),
         token.digest.as_ref(),
@@ -57,6 +57,7 @@ pub async fn insert_token(
         attempt.forgives(),
         token.password_hash.map(HashedPassword::expose),
         attempt.store.company_id.uuid(),
+        attempt.client.device_name.as_ref().map(DeviceName::as_str),
     )
     .fetch_optional(conn)
     .await?;
