@@ -72,14 +72,15 @@ async fn confirm(
     languages: AcceptedLanguages,
     JsonBody(request): JsonBody<CodeBody>,
 ) -> Result<Json<Value>, Problem> {
-    close(&storefront, &caller, &request.code).await?;
-    let (about, particulars, at) = (Notice::AccountClosed, Particulars::default(), storefront.clock.now());
+    let at = close(&storefront, &caller, &request.code).await?;
+    let (about, particulars) = (Notice::AccountClosed, Particulars::default());
     let occurrence = Occurrence { store: &caller.store, languages: &languages, about, particulars, at };
     notices::tell(&storefront, &caller.customer, occurrence).await;
     Ok(Json(json!({ "status": "ok" })))
 }
 
-async fn close(storefront: &Storefront, caller: &SignedInCustomer, code: &SubmittedCode) -> Result<(), Problem> {
+/// Closes the account and returns when that was. What is logged of the notice is of the same instant, and is erased with the account.
+async fn close(storefront: &Storefront, caller: &SignedInCustomer, code: &SubmittedCode) -> Result<DateTime<Utc>, Problem> {
     let id = caller.customer.id;
     let verified_code = codes::check(storefront, caller.store.id, Purpose::CloseAccount, Target::RequestedBy(id), code).await?;
 
@@ -93,7 +94,7 @@ async fn close(storefront: &Storefront, caller: &SignedInCustomer, code: &Submit
     }
     tx.commit().await?;
     storefront.caches.invalidate_customer(id);
-    Ok(())
+    Ok(now)
 }
 
 /// Closes an account that the caller has locked, with all that opens it, and publishes it. Returns `false` if it is closed already.

@@ -76,7 +76,7 @@ pub async fn unlock(
 }
 
 pub fn reset_password_doc() -> OperationDoc {
-    doc("Make the password of a customer useless: end all sessions, delete the links to identity providers, and have the customer choose a new password with a code.")
+    doc("Make the password of a customer useless: end all sessions, suspend the links to identity providers, and have the customer choose a new password with a code.")
         .refusing(&[ProblemCode::ContactMissing])
 }
 
