@@ -16,13 +16,15 @@ use crate::storefront::customers::Customer;
 use crate::storefront::messages::{AcceptedLanguages, Notice, Particulars};
 use crate::storefront::sending::notices::{self, Occurrence};
 use crate::storefront::state::{Settings, Storefront};
-use crate::storefront::tokens;
+use crate::storefront::tokens::{self, Before, Issued};
 
 /// A customer with a newly issued token.
 #[derive(Debug)]
 pub struct SignedIn {
     token: SecretString,
     customer: Customer,
+    /// What was known of the customer before the sign-in.
+    before: Before,
     /// The provider that was linked to an account which was there before.
     pub(super) linked: Option<Provider>,
     /// Whether the customer is told of the new password.
@@ -30,6 +32,10 @@ pub struct SignedIn {
 }
 
 impl SignedIn {
+    fn new(Issued { token, before }: Issued, customer: Customer) -> Self {
+        Self { token, customer, before, linked: None, has_new_password: false }
+    }
+
     /// The login response of interface 1. With `storefront.flat_login` it also contains the customer's fields at its top level.
     pub fn answer(&self, settings: &Settings) -> Value {
         let customer = self.customer.present();
@@ -58,8 +64,8 @@ impl Storefront {
         now: DateTime<Utc>,
     ) -> Result<SignedIn, Problem> {
         refuse_banned(&customer)?;
-        let token = tokens::issue(conn, attempt, customer.id, self.settings.session_expires_at(now, now), now).await?;
-        Ok(SignedIn { token, customer, linked: None, has_new_password: false })
+        let issued = tokens::issue(conn, attempt, customer.id, self.settings.session_expires_at(now, now), now).await?;
+        Ok(SignedIn::new(issued, customer))
     }
 
     /// The same after a right password. Returns `None` and issues no token if the password hash has been replaced since (even by an
@@ -73,8 +79,8 @@ impl Storefront {
     ) -> Result<Option<SignedIn>, Problem> {
         refuse_banned(&customer)?;
         let expires_at = self.settings.session_expires_at(now, now);
-        let token = tokens::issue_unless_password_replaced(conn, attempt, &customer, expires_at, now).await?;
-        Ok(token.map(|token| SignedIn { token, customer, linked: None, has_new_password: false }))
+        let issued = tokens::issue_unless_password_replaced(conn, attempt, &customer, expires_at, now).await?;
+        Ok(issued.map(|issued| SignedIn::new(issued, customer)))
     }
 }
 
@@ -111,10 +117,11 @@ pub async fn audited(
 /// may be news. After the commit, because only then the last of several parallel sign-ins sees all of them.
 async fn follow_up(storefront: &Storefront, (attempt, languages): (&SignInAttempt<'_>, &AcceptedLanguages), signed_in: &SignedIn) {
     let (customer, at) = (&signed_in.customer, storefront.clock.now());
-    let is_new_device = match settle(storefront, attempt, customer.id, at).await {
+    let device = attempt.client.device();
+    let is_new_device = match settle(storefront, (attempt, &device), signed_in, at).await {
         Ok(is_new_device) => is_new_device,
         Err(error) => {
-            tracing::error!(error = chain(&error), "the device of a sign-in could not be recorded");
+            tracing::error!(error = chain(&error), "what follows a sign-in could not be recorded");
             return;
         }
     };
@@ -123,7 +130,6 @@ async fn follow_up(storefront: &Storefront, (attempt, languages): (&SignInAttemp
     } else if let Some(provider) = &signed_in.linked {
         (Notice::ProviderLinked, storefront.identity_providers.name_of(provider))
     } else if is_new_device {
-        let device = known_devices::describe(attempt.client.user_agent.as_deref(), attempt.client.device_name.as_ref());
         (Notice::NewSignIn, device)
     } else {
         return;
@@ -132,16 +138,18 @@ async fn follow_up(storefront: &Storefront, (attempt, languages): (&SignInAttemp
     notices::tell(storefront, customer, Occurrence { store: attempt.store, languages, about, particulars, at }).await;
 }
 
-/// Ends surplus sessions and remembers the device. Returns whether it is a new one.
+/// Ends surplus sessions and remembers the device. Returns whether it is a new one. Whoever has few sessions and a device that was seen within
+/// a day waits for no further statement.
 async fn settle(
     storefront: &Storefront,
-    attempt: &SignInAttempt<'_>,
-    customer: CustomerId,
+    (attempt, device): (&SignInAttempt<'_>, &str),
+    SignedIn { customer, before, .. }: &SignedIn,
     now: DateTime<Utc>,
 ) -> Result<bool, sqlx::Error> {
-    let mut conn = storefront.pool.acquire().await?;
-    if ending::end_surplus(&mut conn, customer, storefront.settings.sessions_per_customer.get(), now).await? {
-        storefront.caches.invalidate_customer(customer);
+    let kept = storefront.settings.sessions_per_customer.get();
+    // Not only beyond the limit, because parallel sign-ins do not see each other before they commit.
+    if before.sessions >= i64::from(kept / 2) && ending::end_surplus(&mut storefront.pool.acquire().await?, customer.id, kept, now).await? {
+        storefront.caches.invalidate_customer(customer.id);
     }
-    known_devices::remember(&mut conn, (attempt.store.id, customer), &attempt.client, now).await
+    known_devices::remember(storefront, (attempt.store.id, customer.id), device, before.device, now).await
 }

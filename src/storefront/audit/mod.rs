@@ -1,5 +1,6 @@
 //! The sign-in audit: every attempt with its method, its origin and its outcome. It never contains a code, a token or a password.
 
+mod device;
 mod device_name;
 mod figures;
 mod queries;
@@ -60,6 +61,14 @@ pub struct ClientInfo {
     pub user_agent: Option<String>,
     /// What the app calls the device.
     pub device_name: Option<DeviceName>,
+}
+
+impl ClientInfo {
+    /// The device in a few words: the browser or app, the system, and the name that the app gives it. Versions change with every update and
+    /// addresses with every network, so neither is part of it.
+    pub fn device(&self) -> String {
+        device::describe(self.user_agent.as_deref(), self.device_name.as_ref())
+    }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for ClientInfo {

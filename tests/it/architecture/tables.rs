@@ -94,6 +94,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("storefront/tokens/queries/insert_token.rs", "customers", A_SIGN_IN),
     ("storefront/tokens/queries/insert_token.rs", "sign_ins", A_SIGN_IN),
     ("storefront/tokens/queries/insert_token.rs", "rate_limits", A_SIGN_IN),
+    ("storefront/tokens/queries/insert_token.rs", "seen_devices", A_SIGN_IN),
     (
         "webhooks/engine/fan_out",
         "outbox",

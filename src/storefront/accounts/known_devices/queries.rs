@@ -1,12 +1,9 @@
 //! The SQL of the devices that customers are known to use.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, StoreId};
-
-/// The interval at which the use of a device is recorded.
-const NOTED_EVERY: TimeDelta = TimeDelta::days(1);
 
 /// What was known before a sign-in.
 pub(super) struct Known {
@@ -23,13 +20,11 @@ pub(super) async fn remember_device(
     device: &str,
     now: DateTime<Utc>,
 ) -> Result<Known, sqlx::Error> {
-    // A part of a statement that writes is not seen by the others: both counts are of before. Most sign-ins write nothing, and wait for no disk.
+    // A part of a statement that writes is not seen by the others: both counts are of before.
     sqlx::query_as!(
         Known,
         r#"with remembered as (
-             insert into seen_devices (customer_id, device, store_id, last_seen_at)
-             select $1, $2, $3, $4
-             where not exists (select from seen_devices where customer_id = $1 and device = $2 and last_seen_at > $5)
+             insert into seen_devices (customer_id, device, store_id, last_seen_at) values ($1, $2, $3, $4)
              on conflict on constraint seen_devices_pkey do update set last_seen_at = excluded.last_seen_at
          )
          select coalesce(bool_or(device = $2), false) as "this!", count(*) filter (where device <> $2) as "others!"
@@ -38,7 +33,6 @@ pub(super) async fn remember_device(
         device,
         store.uuid(),
         now,
-        now - NOTED_EVERY,
     )
     .fetch_one(conn)
     .await

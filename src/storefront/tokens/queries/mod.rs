@@ -12,7 +12,7 @@ use crate::kernel::ids::{CompanyId, CustomerId, SessionId};
 use crate::storefront::tokens::TokenId;
 
 pub use find_session::{Session, find_session};
-pub use insert_token::{NewToken, insert_token};
+pub use insert_token::{Before, NewToken, SeenDevice, insert_token};
 pub use revoke::{has_surplus, revoke_all_tokens, revoke_customer, revoke_least_used, revoke_other_tokens, revoke_session, revoke_token};
 
 /// Returns whether the session of the customer is live: not revoked, not expired, and its account and store are open.

@@ -1,6 +1,6 @@
 //! A device in a few words, by its `User-Agent` and the name that the app gives it: `Firefox, Android`, `Shop, iOS, Ada's phone`.
 
-use crate::storefront::audit::DeviceName;
+use crate::storefront::audit::device_name::DeviceName;
 
 /// The longest name of an app, in characters.
 const LONGEST_APP: usize = 30;
@@ -29,7 +29,7 @@ const SYSTEMS: [(&str, &str); 8] = [
 ];
 
 /// Describes the device that a request comes from.
-pub fn describe(user_agent: Option<&str>, name: Option<&DeviceName>) -> String {
+pub(super) fn describe(user_agent: Option<&str>, name: Option<&DeviceName>) -> String {
     let agent = user_agent.unwrap_or_default();
     let find = |list: &[(&str, &'static str)]| list.iter().find(|(sign, _)| agent.contains(sign)).map(|(_, name)| (*name).to_owned());
     let browser = if agent.starts_with("Mozilla/") { find(&BROWSERS) } else { app(agent) };
