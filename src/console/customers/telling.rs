@@ -192,6 +192,7 @@ fn notice(ui: &Ui, detail: &Value) -> (Cell, Sentence) {
     let about = match detail["about"].as_str().unwrap_or_default() {
         "phone_changed" => ui.t("a new phone number"),
         "email_changed" => ui.t("a new email address"),
+        "contact_changed" => ui.t("a further change of contacts"),
         "new_sign_in" => ui.t("a sign-in from a new device"),
         "password_changed" => ui.t("a new password"),
         "provider_linked" => ui.t("a linked identity provider"),

@@ -15,7 +15,7 @@ use crate::kernel::json::JsonBody;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::access::{FreshCustomer, SignedInCustomer};
 use crate::storefront::accounts::code_body::CodeBody;
-use crate::storefront::accounts::take_back;
+use crate::storefront::accounts::take_back::{self, Remembered};
 use crate::storefront::codes::{self, IssueRequest, SubmittedCode, Target};
 use crate::storefront::customers::{self, Customer};
 use crate::storefront::messages::{AcceptedLanguages, Notice, Particulars};
@@ -159,8 +159,8 @@ async fn save(
     let saved = customers::set_proven(&mut tx, caller.customer.id, &identity, now).await.map_err(refuse_taken)?;
     let customer = saved.ok_or(ProblemCode::CustomerTokenInvalid)?;
     let changed = changed(&before, &customer);
-    let code = match changed {
-        Some(_) => take_back::remember(storefront, &mut tx, caller.store.id, &before, now).await?,
+    let remembered = match changed {
+        Some(_) => Some(take_back::remember(storefront, &mut tx, caller.store.id, &before, now).await?),
         None => None,
     };
     let lost = customers::settle_claims(&mut tx, (caller.origin(), caller.store.id), customer.id, &identity, now).await?;
@@ -168,10 +168,14 @@ async fn save(
     tx.commit().await?;
     storefront.caches.invalidate_losers(lost);
     storefront.caches.invalidate_customer(customer.id);
-    if let Some((about, code)) = changed.zip(code) {
+    if let Some((about, Remembered { code, owner, newcomer })) = changed.zip(remembered) {
         let code = code.shown();
-        let particulars = Particulars { code: &code, name: "" };
-        notices::tell(storefront, &before, Occurrence { store: &caller.store, languages, about, particulars, at: now }).await;
+        let occurrence = |about, code| {
+            let particulars = Particulars { code, name: "" };
+            Occurrence { store: &caller.store, languages, about, particulars, at: now }
+        };
+        notices::tell(storefront, &owner, occurrence(about, code.as_str())).await;
+        notices::tell(storefront, &newcomer, occurrence(Notice::ContactChanged, "")).await;
     }
     Ok(Json(json!({ "customer": customer.present() })))
 }

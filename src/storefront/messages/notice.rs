@@ -23,6 +23,8 @@ pub enum Notice {
     PhoneChanged,
     /// The email address of the account was changed. The mail goes to the previous one.
     EmailChanged,
+    /// One of both was changed, and the recipient is a contact that was itself changed lately. There is no code.
+    ContactChanged,
     /// Somebody signed in from a kind of device that the customer has not used before.
     NewSignIn,
     /// The account has another password.
@@ -39,6 +41,7 @@ impl Notice {
         match self {
             Self::PhoneChanged => "phone_changed",
             Self::EmailChanged => "email_changed",
+            Self::ContactChanged => "contact_changed",
             Self::NewSignIn => "new_sign_in",
             Self::PasswordChanged => "password_changed",
             Self::ProviderLinked => "provider_linked",

@@ -5,6 +5,9 @@
 //! devices, removes the password, which may be the thief's, and suspends all links to identity providers. It signs nobody in: the owner does
 //! that with a code to the restored contact, and then reviews what is left.
 //!
+//! A contact that came by a change which can still be taken back is told of the next one without a code: a thief whose contact the owner replaces
+//! must not take that back.
+//!
 //! Guesses are counted for one client and network and not for the contact: with 80 bits nobody guesses the code, and a thief could otherwise
 //! keep the owner from using it.
 
@@ -51,30 +54,49 @@ pub fn routes() -> Routes<Storefront> {
     Routes::none().post("/customers/take-back", doc, take_back)
 }
 
-/// Remembers a change that was made, in its transaction. Returns the code that takes it back, or `None` if there is nobody to give it to.
+/// A change that was remembered, and who is told of it.
+#[derive(Debug)]
+pub struct Remembered {
+    /// The code that takes it back.
+    pub code: TakeBackCode,
+    /// The customer from before the change, with those proven contacts only that get the code.
+    pub owner: Customer,
+    /// The same with the other contacts, which came by a change that can itself be taken back. They may be a thief's, who must not undo what the
+    /// owner does about it.
+    pub newcomer: Customer,
+}
+
+/// Remembers a change that was made, in its transaction. If there is nobody to give its code to, nobody can take it back.
 pub async fn remember(
     storefront: &Storefront,
     conn: &mut Connection,
     store: StoreId,
     before: &Customer,
     now: DateTime<Utc>,
-) -> Result<Option<TakeBackCode>, sqlx::Error> {
-    let (email, phone) = (before.proven_email().map(|email| email.key()), before.proven_phone().map(String::from));
+) -> Result<Remembered, sqlx::Error> {
+    let since = queries::find_first_open_change(conn, before.id, now).await?;
+    let is_new = |proven_at: &DateTime<Utc>| since.is_some_and(|since| *proven_at >= since);
+    let (mut owner, mut newcomer) = (before.clone(), before.clone());
+    owner.email_verified_at = before.email_verified_at.filter(|at| !is_new(at));
+    owner.phone_verified_at = before.phone_verified_at.filter(|at| !is_new(at));
+    newcomer.email_verified_at = before.email_verified_at.filter(is_new);
+    newcomer.phone_verified_at = before.phone_verified_at.filter(is_new);
+
+    let (email, phone) = (owner.proven_email().map(|email| email.key()), owner.proven_phone().map(String::from));
     let sent_to: Vec<String> = email.into_iter().chain(phone).collect();
-    if sent_to.is_empty() {
-        return Ok(None);
-    }
     let code = TakeBackCode::generate();
-    let change = queries::NewChange {
-        id: ContactChangeId::new(now),
-        store,
-        before,
-        sent_to: &sent_to,
-        digest: code.digest(&storefront.application_key),
-        expires_at: now + LASTS,
-    };
-    queries::insert_change(conn, &change, now).await?;
-    Ok(Some(code))
+    if !sent_to.is_empty() {
+        let change = queries::NewChange {
+            id: ContactChangeId::new(now),
+            store,
+            before,
+            sent_to: &sent_to,
+            digest: code.digest(&storefront.application_key),
+            expires_at: now + LASTS,
+        };
+        queries::insert_change(conn, &change, now).await?;
+    }
+    Ok(Remembered { code, owner, newcomer })
 }
 
 body! {

@@ -39,6 +39,17 @@ pub(super) async fn insert_change(conn: &mut Connection, change: &NewChange<'_>,
     Ok(())
 }
 
+/// Since when the contacts of a customer may be somebody else's: the first change that can still be taken back.
+pub(super) async fn find_first_open_change(
+    conn: &mut Connection,
+    customer: CustomerId,
+    now: DateTime<Utc>,
+) -> Result<Option<DateTime<Utc>>, sqlx::Error> {
+    sqlx::query_scalar!("select min(changed_at) from contact_changes where customer_id = $1 and expires_at > $2", customer.uuid(), now)
+        .fetch_one(conn)
+        .await
+}
+
 /// A change that can be taken back, and the contacts from before it.
 #[derive(Debug)]
 pub(super) struct Change {

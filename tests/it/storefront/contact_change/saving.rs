@@ -224,7 +224,7 @@ async fn the_previously_verified_address_gets_a_notice_of_a_change() {
     let code = json!({ "code": world.last_code() });
     world.storefront(ADDRESS.verify).token(&ada).json(&code).header("accept-language", "de").send().await.ok(200);
     assert_eq!(notices(&world)[0].0, ADDRESS.new);
-    assert!(notices(&world)[0].1.contains("gehört nicht mehr dazu"));
+    assert!(notices(&world)[0].1.contains("wurde eine andere Telefonnummer oder E-Mail-Adresse gespeichert"));
 }
 
 #[tokio::test]
