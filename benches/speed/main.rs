@@ -30,6 +30,7 @@ mod overload;
 mod pings;
 mod publish;
 mod queue;
+mod retention;
 mod sign_in;
 mod standstill;
 mod support;
@@ -56,6 +57,7 @@ enum Bench {
     Latency,
     FanOut,
     Days,
+    Retention,
     Backlog,
     Queue,
     Hang,
@@ -83,6 +85,7 @@ impl Bench {
             Self::Latency => latency::measure(figures),
             Self::FanOut => fan_out::measure(figures),
             Self::Days => days::measure(figures),
+            Self::Retention => retention::measure(figures),
             Self::Backlog => backlog::measure(figures),
             Self::Queue => queue::measure(figures),
             Self::Hang => hang::measure(figures),

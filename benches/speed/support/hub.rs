@@ -9,6 +9,7 @@ use portico::events::{self, CommitNotifier, NewEvent};
 use portico::fleet::orders;
 use portico::kernel::clock::Clock;
 use portico::kernel::crypto::ApplicationKey;
+use portico::kernel::daily_partitions::HousekeepingError;
 use portico::kernel::database;
 use portico::kernel::traces::Traces;
 use portico::providers::mail::Mail;
@@ -102,6 +103,11 @@ impl Statements {
         let begin = Instant::now();
         let claimed = self.runtime.block_on(self.webhooks.claim(limit)).unwrap();
         (claimed.len(), begin.elapsed())
+    }
+
+    /// Drops the days that have expired, and creates those to come. It is put off while somebody reads them.
+    pub fn keep_house(&self) -> Result<(), HousekeepingError> {
+        self.runtime.block_on(self.webhooks.maintain_partitions())
     }
 }
 
