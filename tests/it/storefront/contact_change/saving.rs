@@ -204,6 +204,7 @@ fn notices(world: &World) -> Vec<(String, String)> {
 async fn the_previously_verified_address_gets_a_notice_of_a_change() {
     let world = World::new().await;
     let ada = token(&world.register(EMAIL).await);
+    world.pass(TimeDelta::seconds(1));
     NUMBER.change(&world, &ada, NUMBER.old).await;
     assert_eq!(notices(&world)[0].0, EMAIL);
     assert!(notices(&world)[0].1.contains("A new phone number was saved for your account at Acme Shop."));
