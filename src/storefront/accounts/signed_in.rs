@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 
 use crate::kernel::database::Connection;
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::CustomerId;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::providers::identity::Provider;
 use crate::storefront::accounts::{ending, known_devices, review};
