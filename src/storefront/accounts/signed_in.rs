@@ -43,9 +43,7 @@ impl SignedIn {
         answer.insert("customer".to_owned(), Value::Object(customer));
         Value::Object(answer)
     }
-}
 
-impl SignedIn {
     /// What opens the account now.
     pub async fn review(&self, conn: &mut Connection) -> Result<Value, sqlx::Error> {
         review::of(conn, &self.customer).await

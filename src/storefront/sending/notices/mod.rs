@@ -9,7 +9,10 @@
 
 mod queries;
 
+use std::time::Duration;
+
 use chrono::{DateTime, TimeDelta, Utc};
+use tokio::time::timeout;
 
 use crate::contact::{EmailAddress, PhoneNumber};
 use crate::kernel::error_chain::chain;
@@ -26,6 +29,8 @@ use crate::storefront::stores::Store;
 
 pub use queries::{LoggedNotice, forget_notices, list_notices};
 
+/// How long the response waits for the messages: usually until they are sent, and never as long as a mail server or provider may take.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// How many notices of one kind a customer gets by one channel.
 const MAILS: Rule = Rule { limit: 5, window: TimeDelta::days(1) };
 const TEXTS: Rule = Rule { limit: 3, window: TimeDelta::days(1) };
@@ -87,8 +92,8 @@ pub async fn tell(storefront: &Storefront, customer: &Customer, occurrence: Occu
             }
         }
     };
-    // It is sent even if the client disconnects in the meantime.
-    storefront.lifecycle.finish(sending).await;
+    // It is sent even if the client disconnects, or if it takes longer than the customer should wait.
+    timeout(PATIENCE, storefront.lifecycle.finish(sending)).await.ok();
 }
 
 /// Words the messages to the proven contacts of the customer.
