@@ -30,7 +30,7 @@ use crate::storefront::stores::Store;
 pub use queries::{LoggedNotice, forget_notices, list_notices};
 
 /// How long the response waits for the messages: usually until they are sent, and never as long as a mail server or provider may take.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(5);
 /// How many notices of one kind a customer gets by one channel.
 const MAILS: Rule = Rule { limit: 5, window: TimeDelta::days(1) };
 const TEXTS: Rule = Rule { limit: 3, window: TimeDelta::days(1) };
