@@ -32,6 +32,8 @@
 //!   removed from the account as soon as another account proves it. An attacker therefore cannot prepare an account with a stranger's
 //!   identity and wait for that stranger to use it.
 //! * [`accounts::social`] signs customers in with identity providers. An address that a provider vouches for counts as proven.
+//! * [`accounts`] takes a [`access::FreshCustomer`] for what would turn a stolen token into the account: contacts, password, providers. What
+//!   happened is told to every proven contact ([`sending::notices`]), and a changed contact can be taken back ([`accounts::take_back`]).
 //! * [`audit`] records sign-ins: a successful one in the statement that issues the token ([`tokens`]), and a refused one after the
 //!   refusal.
 //! * [`caches`]: an instance evicts a row at once when it changes it. A revoked session therefore ends at once on the instance that
@@ -69,6 +71,7 @@ use crate::kernel::rate_limit;
 
 pub use access::SignedInCustomer;
 pub use accounts::devices::SEALED;
+pub use accounts::ending::{end_all_of_company, end_session_of_company};
 pub use accounts::export::{Exported, export_customer};
 pub use customers::company_of_customer;
 pub use messages::{Fault, Messages, MessagesError, Settings as MessagesSettings};
@@ -76,9 +79,12 @@ pub use resources::{StoreBody, StoreRecord, Stores, extension as operator_extens
 pub use routes::{PATH, Routes, describe};
 pub use state::{Parts, Settings, Storefront};
 pub use stores::{ListedStoreKey, StoreKey, company_of_store_key, create_store_key, list_store_keys, list_stores, revoke_store_key};
-pub use tokens::{Presented as PresentedToken, TokenId, company_of_session, is_signed_in, revoke_customer, revoke_session};
+pub use tokens::{Presented as PresentedToken, TokenId, company_of_session, is_signed_in};
 
-use accounts::{closure, contact_change, devices, password_reset, profile, registration, sessions, sign_in, social};
+use accounts::{
+    change_password, closure, contact_change, devices, password_reset, profile, registration, sessions, sign_in, social, step_up, take_back,
+};
+use sending::notices;
 
 impl Storefront {
     /// Deletes expired data: windows of limits that have passed, codes and tallies of wrong codes older than a day, sessions that
@@ -91,12 +97,14 @@ impl Storefront {
         let mut conn = self.pool.acquire_patient().await?;
         rate_limit::sweep(&mut conn, now).await?;
         social::sweep_tokens(&mut conn, now).await?;
+        devices::sweep_devices(&mut conn, now - TimeDelta::days(1), now).await?;
         // An expired code and a tally of wrong codes have no effect any more a day later.
         codes::sweep_codes(&mut conn, now - TimeDelta::days(1)).await?;
         if let Some(closed_before) = self.settings.erases_closed_before(now) {
             let mut tx = conn.begin().await?;
             audit::forget_leavers(&mut tx, closed_before).await?;
             sms_guard::forget_leavers(&mut tx, closed_before).await?;
+            tokens::forget_leavers(&mut tx, closed_before).await?;
             let leavers = customers::erase_closed(&mut tx, closed_before, now).await?;
             gateways::erase_bodies_of(&mut tx, &leavers, now).await?;
             tx.commit().await?;
@@ -104,6 +112,8 @@ impl Storefront {
         audit::forget_sign_ins(&mut conn, now - audit::RETENTION).await?;
         tokens::forget_ended(&mut conn, now - audit::RETENTION).await?;
         sms_guard::forget_texts(&mut conn, now - audit::RETENTION).await?;
+        notices::forget_notices(&mut conn, now - audit::RETENTION).await?;
+        take_back::forget_changes(&mut conn, now).await?;
         audit::count_hours(&mut conn, now - audit::COUNTED_AFTER).await?;
         sms_guard::count_hours(&mut conn, now - audit::COUNTED_AFTER).await?;
         audit::forget_hours(&mut conn, now - audit::RETENTION).await?;
@@ -127,6 +137,9 @@ where
         profile::routes(),
         contact_change::routes(),
         sessions::routes(),
+        step_up::routes(),
+        change_password::routes(),
+        take_back::routes(),
         devices::routes(),
         card::routes(storefront.card.name()),
         closure::routes(),

@@ -19,6 +19,7 @@ use crate::kernel::metrics::Registry;
 use crate::kernel::password_hashing::PasswordHashing;
 use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter};
 use crate::kernel::settings;
+use crate::providers::breached_passwords::{BreachedPasswords, BreachedSource};
 use crate::providers::card::Card;
 use crate::providers::identity::IdentityProviders;
 use crate::providers::mail::Mail;
@@ -40,6 +41,14 @@ pub struct Settings {
     /// The time without a request after which a session expires.
     #[serde(deserialize_with = "settings::time")]
     pub token_lifetime: Duration,
+    /// The time after the sign-in at which a session ends however much it is used.
+    #[serde(deserialize_with = "settings::time")]
+    pub session_lifetime: Duration,
+    /// Live sessions of one customer. With a further one, the one that was not used for the longest time ends.
+    pub sessions_per_customer: NonZeroU32,
+    /// The time after a proof of the customer in which a session may change what opens the account.
+    #[serde(deserialize_with = "settings::time")]
+    pub fresh_for: Duration,
     /// The time after the closure of an account at which its personal fields and its personal data in the logs are blanked. At
     /// least one day.
     #[serde(with = "humantime_serde")]
@@ -58,18 +67,30 @@ pub struct Settings {
     pub card_setups_per_customer: NonZeroU32,
     /// Card set-up intents for one client address within an hour.
     pub card_setups_per_address: NonZeroU32,
+    /// Where the list of breached passwords is, which new ones are looked up in.
+    #[serde(deserialize_with = "settings::optional")]
+    pub breached_passwords: Option<BreachedSource>,
 }
 
 impl Settings {
-    /// When a token that is used now expires, unless it is used again.
-    pub(super) fn token_expires_at(&self, now: DateTime<Utc>) -> DateTime<Utc> {
-        now + TimeDelta::from_std(self.token_lifetime).unwrap_or(LONGEST_LIFETIME).min(LONGEST_LIFETIME)
+    /// When a session that is used now expires, unless it is used again.
+    pub(super) fn session_expires_at(&self, began_at: DateTime<Utc>, now: DateTime<Utc>) -> DateTime<Utc> {
+        (now + bounded(self.token_lifetime)).min(began_at + bounded(self.session_lifetime))
+    }
+
+    /// Until when a session is fresh whose customer proved at this instant who they are.
+    pub(super) fn fresh_until(&self, proven_at: DateTime<Utc>) -> DateTime<Utc> {
+        proven_at + bounded(self.fresh_for)
     }
 
     /// Accounts that were closed before this instant are erased now. `None` if no account is old enough.
     pub(super) fn erases_closed_before(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         now.checked_sub_signed(TimeDelta::from_std(self.erase_after).unwrap_or(TimeDelta::MAX).max(MIN_ERASE_AFTER))
     }
+}
+
+fn bounded(time: Duration) -> TimeDelta {
+    TimeDelta::from_std(time).unwrap_or(LONGEST_LIFETIME).min(LONGEST_LIFETIME)
 }
 
 /// The state of the storefront's handlers. A clone is cheap: every request makes several.
@@ -93,6 +114,7 @@ pub struct Shared {
     pub(super) messages: Messages,
     pub(super) identity_providers: IdentityProviders,
     pub(super) card: Card,
+    pub(super) breached_passwords: BreachedPasswords,
     pub(super) settings: Settings,
     /// Limits the requests per minute for one store key and client network.
     pub(super) throttle: LocalRateLimiter<(KeyId, IpNet)>,
@@ -141,6 +163,7 @@ impl Storefront {
     /// Builds the storefront.
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, card, settings } = parts;
+        let breached_passwords = BreachedPasswords::new(settings.breached_passwords.as_ref());
         let throttle = LocalRateLimiter::new(settings.requests_per_minute);
         let unknown_keys = FailureLimiter::new(settings.requests_per_minute);
         let deployment =
@@ -160,6 +183,7 @@ impl Storefront {
             messages,
             identity_providers,
             card,
+            breached_passwords,
             settings,
             throttle,
             unknown_keys,

@@ -29,6 +29,15 @@ pub(super) struct Customer {
     pub(super) closed_at: Option<DateTime<Utc>>,
     pub(super) locked_out_until: Option<DateTime<Utc>>,
     pub(super) created_at: DateTime<Utc>,
+    pub(super) provider_links: Vec<ProviderLink>,
+}
+
+/// An identity provider that opens the account, or would again once it is linked anew.
+#[derive(Clone, Deserialize)]
+pub(super) struct ProviderLink {
+    pub(super) provider: String,
+    pub(super) state: String,
+    pub(super) linked_at: DateTime<Utc>,
 }
 
 impl Customer {

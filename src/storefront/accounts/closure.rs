@@ -1,4 +1,5 @@
-//! Account closure: a code confirms the closure; then every session, device, provider link and code of the account is deleted or
+//! Account closure: a code to a contact that was proven before confirms the closure, and is the proof that a stolen token lacks, so the
+//! session need not be fresh; then every session, device, provider link and code of the account is deleted or
 //! revoked. The personal fields are blanked later (`storefront.erase_after`).
 
 use axum::Json;
@@ -18,18 +19,17 @@ use crate::kernel::json::JsonBody;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
 use crate::storefront::accounts::code_body::CodeBody;
-use crate::storefront::accounts::{devices, social};
+use crate::storefront::accounts::{ending, known_devices, social, take_back};
 use crate::storefront::codes::{self, IssueRequest, SubmittedCode, Target};
 use crate::storefront::customers;
-use crate::storefront::messages::AcceptedLanguages;
+use crate::storefront::messages::{AcceptedLanguages, Notice, Particulars};
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Routes, describe};
-use crate::storefront::sending::Channel;
-use crate::storefront::sending::send_limit;
+use crate::storefront::sending::notices::{self, Occurrence};
+use crate::storefront::sending::{Channel, send_limit};
 use crate::storefront::sms_guard::Recipient;
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
-use crate::storefront::tokens::revoke_all_tokens;
 
 pub fn routes() -> Routes<Storefront> {
     let asking = describe("Send a verification code to close the account with.", routes::sent());
@@ -76,13 +76,18 @@ async fn send_code(
 async fn confirm(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
+    languages: AcceptedLanguages,
     JsonBody(request): JsonBody<CodeBody>,
 ) -> Result<Json<Value>, Problem> {
-    close(&storefront, &caller, &request.code).await?;
+    let at = close(&storefront, &caller, &request.code).await?;
+    let (about, particulars) = (Notice::AccountClosed, Particulars::default());
+    let occurrence = Occurrence { store: &caller.store, languages: &languages, about, particulars, at };
+    notices::tell(&storefront, &caller.customer, occurrence).await;
     Ok(Json(json!({ "status": "ok" })))
 }
 
-async fn close(storefront: &Storefront, caller: &SignedInCustomer, code: &SubmittedCode) -> Result<(), Problem> {
+/// Closes the account and returns when that was. What is logged of the notice is of the same instant, and is erased with the account.
+async fn close(storefront: &Storefront, caller: &SignedInCustomer, code: &SubmittedCode) -> Result<DateTime<Utc>, Problem> {
     let id = caller.customer.id;
     let verified_code = codes::check(storefront, caller.store.id, Purpose::CloseAccount, Target::RequestedBy(id), code).await?;
 
@@ -96,15 +101,16 @@ async fn close(storefront: &Storefront, caller: &SignedInCustomer, code: &Submit
     }
     tx.commit().await?;
     storefront.caches.invalidate_customer(id);
-    Ok(())
+    Ok(now)
 }
 
 /// Closes an account that the caller has locked, with all that opens it, and publishes it. Returns `false` if it is closed already.
 pub async fn close_account(conn: &mut Connection, origin: Origin, id: CustomerId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let Some(customer) = customers::close_customer(conn, id, now).await? else { return Ok(false) };
-    revoke_all_tokens(conn, id, now).await?;
-    devices::forget_devices(conn, id).await?;
+    ending::end_all(conn, id, now).await?;
     social::forget_links(conn, id).await?;
+    take_back::forget_changes_of(conn, id).await?;
+    known_devices::forget_known_devices(conn, id).await?;
     codes::forget_codes(conn, id).await?;
     customers::publish(conn, origin, CUSTOMER_CLOSED, &customer, now).await?;
     Ok(true)

@@ -1,5 +1,5 @@
-//! Contact change: a signed-in customer verifies a phone number or an email address. The code is sent to the new one, which is
-//! saved once the code is confirmed. The address that was proven before is notified by mail.
+//! Contact change: a signed-in customer verifies a phone number or an email address. The session has to be fresh. The code is sent to the
+//! new contact, which is saved once the code is confirmed. The contacts that were proven before are told.
 
 use axum::Json;
 use axum::extract::State;
@@ -13,14 +13,16 @@ use crate::kernel::client_address::ClientAddress;
 use crate::kernel::database::violated_constraint;
 use crate::kernel::json::JsonBody;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::storefront::access::SignedInCustomer;
+use crate::storefront::access::{FreshCustomer, SignedInCustomer};
 use crate::storefront::accounts::code_body::CodeBody;
+use crate::storefront::accounts::take_back::{self, Remembered};
 use crate::storefront::codes::{self, IssueRequest, SubmittedCode, Target};
-use crate::storefront::customers;
-use crate::storefront::messages::AcceptedLanguages;
+use crate::storefront::customers::{self, Customer};
+use crate::storefront::messages::{AcceptedLanguages, Notice, Particulars};
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Routes, body, describe};
-use crate::storefront::sending::{Channel, change_notice, read_number, send_limit};
+use crate::storefront::sending::notices::{self, Occurrence};
+use crate::storefront::sending::{Channel, read_number, send_limit};
 use crate::storefront::sms_guard::Recipient;
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
@@ -51,7 +53,7 @@ body! {
 /// `POST customers/request-phone-verification`
 async fn request_phone(
     State(storefront): State<Storefront>,
-    caller: SignedInCustomer,
+    FreshCustomer(caller): FreshCustomer,
     client: ClientAddress,
     languages: AcceptedLanguages,
     body: Result<JsonBody<PhoneRequest>, Problem>,
@@ -75,7 +77,7 @@ body! {
 /// `POST customers/request-email-verification`
 async fn request_email(
     State(storefront): State<Storefront>,
-    caller: SignedInCustomer,
+    FreshCustomer(caller): FreshCustomer,
     client: ClientAddress,
     languages: AcceptedLanguages,
     body: Result<JsonBody<EmailRequest>, Problem>,
@@ -125,7 +127,7 @@ async fn send_code(
 /// `POST customers/verify-phone-number`
 async fn confirm_phone(
     State(storefront): State<Storefront>,
-    caller: SignedInCustomer,
+    FreshCustomer(caller): FreshCustomer,
     languages: AcceptedLanguages,
     JsonBody(request): JsonBody<CodeBody>,
 ) -> Result<Json<Value>, Problem> {
@@ -135,7 +137,7 @@ async fn confirm_phone(
 /// `POST customers/verify-email`
 async fn confirm_email(
     State(storefront): State<Storefront>,
-    caller: SignedInCustomer,
+    FreshCustomer(caller): FreshCustomer,
     languages: AcceptedLanguages,
     JsonBody(request): JsonBody<CodeBody>,
 ) -> Result<Json<Value>, Problem> {
@@ -162,17 +164,41 @@ async fn save(
     codes::forget_open_codes(&mut tx, caller.customer.id).await?;
     let saved = customers::set_proven(&mut tx, caller.customer.id, &identity, now).await.map_err(refuse_taken)?;
     let customer = saved.ok_or(ProblemCode::CustomerTokenInvalid)?;
+    let changed = changed(&before, &customer);
+    let remembered = match changed {
+        Some(_) => Some(take_back::remember(storefront, &mut tx, caller.store.id, &before, now).await?),
+        None => None,
+    };
     let lost = customers::settle_claims(&mut tx, (caller.origin(), caller.store.id), customer.id, &identity, now).await?;
     customers::publish(&mut tx, caller.origin(), CUSTOMER_UPDATED, &customer, now).await?;
     tx.commit().await?;
     storefront.caches.invalidate_losers(lost);
     storefront.caches.invalidate_customer(customer.id);
-    change_notice::notify_of_change(storefront, &caller.store, languages, (&before, &customer), now).await;
+    if let Some((about, Remembered { code, owner, newcomer })) = changed.zip(remembered) {
+        let code = code.shown();
+        let occurrence = |about, code| {
+            let particulars = Particulars { code, name: "" };
+            Occurrence { store: &caller.store, languages, about, particulars, at: now }
+        };
+        notices::tell(storefront, &owner, occurrence(about, code.as_str())).await;
+        notices::tell(storefront, &newcomer, occurrence(Notice::ContactChanged, "")).await;
+    }
     Ok(Json(json!({ "customer": customer.present() })))
 }
 
+/// Which of the proven contacts is another one now.
+fn changed(before: &Customer, after: &Customer) -> Option<Notice> {
+    if before.proven_email() != after.proven_email() {
+        Some(Notice::EmailChanged)
+    } else if before.proven_phone() != after.proven_phone() {
+        Some(Notice::PhoneChanged)
+    } else {
+        None
+    }
+}
+
 /// Maps the constraint violation of two customers who verify the same number or address at the same time. The first one gets it.
-fn refuse_taken(error: sqlx::Error) -> Problem {
+pub(super) fn refuse_taken(error: sqlx::Error) -> Problem {
     match violated_constraint(&error) {
         Some("customers_proven_phone") => ProblemCode::PhoneTaken.into(),
         Some("customers_proven_email") => ProblemCode::EmailTaken.into(),

@@ -16,6 +16,7 @@ use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
+use crate::storefront::accounts::new_password;
 use crate::storefront::accounts::signed_in::{SignedIn, audited};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
 use crate::storefront::codes::{self, IssueRequest, SubmittedCode, Target};
@@ -188,16 +189,20 @@ async fn register(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     client: ClientInfo,
+    languages: AcceptedLanguages,
     JsonBody(request): JsonBody<RegistrationRequest>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
     let identity = [&request.identity, &request.email, &request.phone].into_iter().flatten().next();
     let attempt = SignInAttempt::new(&store, Method::Registration, identity.map(String::as_str), client);
-    let signed_in = audited(&storefront, &attempt, create_account(&storefront, &attempt, &request).boxed()).await?;
+    let signed_in = audited(&storefront, (&attempt, &languages), create_account(&storefront, &attempt, &request).boxed()).await?;
     Ok((StatusCode::CREATED, Json(signed_in.answer(&storefront.settings))))
 }
 
 async fn create_account(storefront: &Storefront, attempt: &SignInAttempt<'_>, request: &RegistrationRequest) -> Result<SignedIn, Problem> {
-    let registration = request.parse()?;
+    let mut registration = request.parse()?;
+    if let Some(password) = &registration.password {
+        registration.password = Some(new_password::accept(storefront, password).await?);
+    }
     let store = attempt.store;
     // Before the code is checked: a full queue must not cost a guess.
     let place = registration.password.as_ref().map(|_| storefront.hashing.reserve()).transpose()?;

@@ -160,10 +160,11 @@ async fn verify_code(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     client: ClientInfo,
+    languages: AcceptedLanguages,
     JsonBody(request): JsonBody<CodeLoginRequest>,
 ) -> Result<Json<Value>, Problem> {
     let attempt = SignInAttempt::new(&store, Method::Code, Some(&request.identity), client);
-    let signed_in = audited(&storefront, &attempt, sign_in_by_code(&storefront, &attempt, &request.code).boxed()).await?;
+    let signed_in = audited(&storefront, (&attempt, &languages), sign_in_by_code(&storefront, &attempt, &request.code).boxed()).await?;
     Ok(Json(signed_in.answer(&storefront.settings)))
 }
 
@@ -195,10 +196,11 @@ async fn login(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     client: ClientInfo,
+    languages: AcceptedLanguages,
     JsonBody(request): JsonBody<PasswordLoginRequest>,
 ) -> Result<Json<Value>, Problem> {
     let attempt = SignInAttempt::new(&store, Method::Password, Some(&request.identity), client);
-    let signed_in = audited(&storefront, &attempt, sign_in_by_password(&storefront, &attempt, &request).boxed()).await?;
+    let signed_in = audited(&storefront, (&attempt, &languages), sign_in_by_password(&storefront, &attempt, &request).boxed()).await?;
     Ok(Json(signed_in.answer(&storefront.settings)))
 }
 
@@ -222,7 +224,7 @@ async fn sign_in_by_password(
     }
     for _ in 0..MAX_COMPARISONS {
         let stored = customer.as_ref().and_then(|customer| customer.password_hash.clone());
-        let compared = place.compare(request.password.clone(), stored).await;
+        let compared = passwords::compare(&place, &request.password, stored).await;
         let mut right = match (customer, compared) {
             (Some(customer), Comparison::Right | Comparison::RightButOutdated) => customer,
             _ => return Err(ProblemCode::CredentialsInvalid.into()),
@@ -240,7 +242,7 @@ async fn sign_in_by_password(
     Err(ProblemCode::CredentialsInvalid.into())
 }
 
-/// Replaces the hash of a right password with one that has the current parameters.
+/// Replaces the hash of a right password with one that has the current parameters and the one spelling.
 async fn hash_anew(
     storefront: &Storefront,
     place: &HashingPlace,
@@ -248,7 +250,7 @@ async fn hash_anew(
     customer: &mut Customer,
 ) -> Result<(), sqlx::Error> {
     let Some(older) = &customer.password_hash else { return Ok(()) };
-    let newer = place.hash(password.clone()).await;
+    let newer = place.hash(passwords::normalized(password)).await;
     if customers::set_password_hash(&mut storefront.pool.acquire().await?, customer.id, older, &newer).await? {
         customer.password_hash = Some(newer);
     }

@@ -4,8 +4,6 @@
 //! message, and no transaction is open during the call to a provider. After a timeout the code stays valid, because the provider may
 //! have sent the message. A client that disconnects changes nothing: what was begun is finished, and what was counted is sent.
 
-use std::sync::Arc;
-
 use chrono::{DateTime, Utc};
 use ipnet::IpNet;
 use secrecy::SecretString;
@@ -23,7 +21,7 @@ use crate::storefront::codes::{digest, queries};
 use crate::storefront::customers;
 use crate::storefront::messages::{AcceptedLanguages, Occasion};
 use crate::storefront::purpose::Purpose;
-use crate::storefront::sending::{Channel, mail_limit};
+use crate::storefront::sending::{Channel, judge_text, mail_limit};
 use crate::storefront::sms_guard::{self, AskedText, Recipient, TextRefusal};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
@@ -143,13 +141,25 @@ async fn by_text(
     if !replace(storefront, &mut tx, request, id, &digits, (Channel::Sms, number.as_str()), now).await? {
         return existing_channel(tx, request, Channel::Sms).await;
     }
-    if let Err(refusal) = judge(storefront, request, recipient, id, now).await? {
-        // The rollback keeps the previous code.
-        tx.rollback().await?;
-        return Err(IssueError::Refused(refusal));
-    }
+    let asked = AskedText {
+        store: request.store.id,
+        company: request.store.company_id,
+        recipient: recipient.clone(),
+        code: Some(id),
+        network: Some(request.network),
+        at: now,
+    };
+    // It is judged in a transaction of its own: the row of the code is locked meanwhile, that of the store is not.
+    let text = match judge_text(storefront, asked).await.map_err(IssueError::NotJudged)? {
+        Ok(text) => text,
+        Err(refusal) => {
+            // The rollback keeps the previous code.
+            tx.rollback().await?;
+            return Err(IssueError::Refused(refusal));
+        }
+    };
     if let Err(error) = tx.commit().await {
-        sms_guard::take_back(&mut storefront.pool.acquire().await?, id, None).await?;
+        sms_guard::take_back(&mut storefront.pool.acquire().await?, text, None).await?;
         return Err(error.into());
     }
     storefront.metrics.issued(Channel::Sms.as_str());
@@ -160,31 +170,9 @@ async fn by_text(
     let mut tx = storefront.pool.begin().await?;
     // The row of the code is locked first, in the same order as when a code is consumed.
     queries::delete_code(&mut tx, id).await?;
-    sms_guard::take_back(&mut tx, id, Some(&refusal)).await?;
+    sms_guard::take_back(&mut tx, text, Some(&refusal)).await?;
     tx.commit().await?;
     Err(IssueError::Refused(refusal))
-}
-
-/// Has the guard judge the text, and count it as sent if it lets it through. It judges in a transaction of its own: the row of the code
-/// is locked meanwhile, that of the store is not.
-async fn judge(
-    storefront: &Storefront,
-    request: &IssueRequest,
-    recipient: &Recipient,
-    code: Uuid,
-    at: DateTime<Utc>,
-) -> Result<Result<(), TextRefusal>, IssueError> {
-    let asked = AskedText {
-        store: request.store.id,
-        company: request.store.company_id,
-        recipient: recipient.clone(),
-        code,
-        network: request.network,
-        at,
-    };
-    let verdict = storefront.texts.write(Arc::new(asked), size_of::<AskedText>()).await.map_err(IssueError::NotJudged)?;
-    storefront.metrics.judged_text(verdict.as_ref().map_or_else(TextRefusal::rule, |()| "allowed"));
-    Ok(verdict)
 }
 
 async fn by_mail(

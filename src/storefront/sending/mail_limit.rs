@@ -1,6 +1,7 @@
 //! The limits of mails to one mailbox within 24 hours, across all clients and accounts: `storefront.daily_mails_per_customer` of all mails
 //! with codes, and within it `storefront.daily_mails_per_mailbox` of those to addresses that anybody may enter, so that no client can flood
-//! a mailbox. What strangers cause uses up the second only, so that it does not keep customers out of their accounts.
+//! a mailbox. What strangers cause uses up the second only, so that it does not keep customers out of their accounts. [Notices](super::notices)
+//! have limits of their own, so that no flood of codes keeps one from the customer.
 
 use chrono::{DateTime, TimeDelta, Utc};
 

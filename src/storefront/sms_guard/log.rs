@@ -11,26 +11,26 @@ use crate::storefront::sms_guard::asked_text::AskedText;
 use crate::storefront::sms_guard::refusal::TextRefusal;
 
 /// Counts a text as sent. The number is new if the store had not texted it within the day before.
-pub(super) async fn insert_sent(conn: &mut Connection, asked: &AskedText, to_new_number: bool) -> Result<(), sqlx::Error> {
-    let number = &asked.recipient.number;
+pub(super) async fn insert_sent(conn: &mut Connection, asked: &AskedText, to_new_number: bool) -> Result<TextId, sqlx::Error> {
+    let (id, number) = (TextId::new(asked.at), &asked.recipient.number);
     sqlx::query!(
         "insert into texts (id, store_id, company_id, code_id, number, number_range, country, asked_from, to_stranger, to_new_number, status, created_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'sent', $11)",
-        TextId::new(asked.at).uuid(),
+        id.uuid(),
         asked.store.uuid(),
         asked.company.uuid(),
         asked.code,
         number.as_str(),
         number.range(),
         number.country(),
-        asked.network.to_string(),
+        asked.network.map(|network| network.to_string()),
         asked.is_to_stranger(),
         to_new_number,
         asked.at,
     )
     .execute(conn)
     .await?;
-    Ok(())
+    Ok(id)
 }
 
 /// Logs a refusal. Without `asked`, no number could be read.
@@ -52,7 +52,7 @@ pub(super) async fn insert_refused(
         number.map(PhoneNumber::as_str),
         number.map(PhoneNumber::range),
         number.and_then(PhoneNumber::country),
-        asked.map(|asked| asked.network.to_string()),
+        asked.and_then(|asked| asked.network).map(|network| network.to_string()),
         asked.is_some_and(AskedText::is_to_stranger),
         refusal.name(),
         refusal.rule(),
@@ -66,10 +66,10 @@ pub(super) async fn insert_refused(
 }
 
 /// Takes back the count of a text that was not sent. Stores the reason if no provider accepted it.
-pub async fn take_back(conn: &mut Connection, code: Uuid, refusal: Option<&TextRefusal>) -> Result<(), sqlx::Error> {
+pub async fn take_back(conn: &mut Connection, id: TextId, refusal: Option<&TextRefusal>) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "update texts set status = 'given_back', tallied = false, refusal = $2, rule = $3, reason = $4, details = $5 where code_id = $1 and status = 'sent'",
-        code,
+        "update texts set status = 'given_back', tallied = false, refusal = $2, rule = $3, reason = $4, details = $5 where id = $1 and status = 'sent'",
+        id.uuid(),
         refusal.map(TextRefusal::name),
         refusal.map(TextRefusal::rule),
         refusal.map(TextRefusal::to_string),
@@ -99,14 +99,15 @@ pub struct Conversion {
     conversion: f64,
 }
 
-/// Returns the conversion of each number range since an instant, lowest first. SMS pumping shows as a low conversion.
+/// Returns the conversion of each number range since an instant, lowest first. SMS pumping shows as a low conversion. Notices have no code that
+/// could be used.
 pub async fn list_conversion(conn: &mut Connection, company: CompanyId, since: DateTime<Utc>) -> Result<Vec<Conversion>, sqlx::Error> {
     sqlx::query_as!(
         Conversion,
         r#"select country, number_range as "number_range!", count(*) as "texted!", count(used_at) as "used!",
                   count(used_at)::float8 / count(*) as "conversion!"
-           from text_log
-           where company_id = $1 and status = 'sent' and created_at > $2
+           from texts
+           where company_id = $1 and status = 'sent' and code_id is not null and created_at > $2
            group by country, number_range order by 5, 3 desc, 2 limit 1000"#,
         company.uuid(),
         since,

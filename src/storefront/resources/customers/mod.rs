@@ -18,6 +18,7 @@ use crate::kernel::ids::{CustomerId, StoreId};
 use crate::kernel::rate_limit;
 use crate::members;
 use crate::resources::{Extension, FilterForm, Instant, Meta, Operand, Record, Reference, Resource};
+use crate::storefront::accounts::social;
 use crate::storefront::state::Storefront;
 use crate::storefront::{codes, passwords};
 
@@ -57,6 +58,9 @@ crate::read_only! {
         /// Until when wrong codes or passwords keep the customer from signing in. Only in the response for a single customer.
         #[detail]
         locked_out_until: Option<Instant>,
+        /// The identity providers that open the account: `provider`, `state` (`active` or `suspended`) and `linked_at`. Only in the response for a single customer.
+        #[detail]
+        provider_links: Vec<Map<String, Value>>,
     }
     hidden {
         /// When the customer verified the email address.
@@ -118,7 +122,8 @@ impl Resource for CustomerRecord {
         let by_codes = codes::find_lockout(conn, store, &names, now).await?;
         let buckets: Vec<_> = names.iter().map(|name| passwords::bucket(store, name)).collect();
         let by_passwords = rate_limit::refused_until(conn, &buckets, passwords::WRONG_PASSWORDS, now).await?;
-        Ok(members! { "locked_out_until": by_codes.max(by_passwords).map(timestamp) })
+        let links = social::show_links(conn, customer.id).await?;
+        Ok(members! { "locked_out_until": by_codes.max(by_passwords).map(timestamp), "provider_links": links })
     }
 }
 

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::kernel::database::{Connection, Pool, group_pool};
 use crate::kernel::group_commit::GroupCommit;
-use crate::kernel::ids::StoreId;
+use crate::kernel::ids::{StoreId, TextId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::storefront::sms_guard::asked_text::AskedText;
 use crate::storefront::sms_guard::learnt::Learnt;
@@ -34,7 +34,7 @@ use crate::storefront::stores::{self, TextLimits};
 const MAX_GROUP: usize = 64;
 
 /// Counts a text as sent, or says why not.
-pub type Judging = GroupCommit<Arc<AskedText>, Result<(), TextRefusal>>;
+pub type Judging = GroupCommit<Arc<AskedText>, Result<TextId, TextRefusal>>;
 
 /// Creates the group commit for texts, with a connection for each of two groups at a time. A store is only in one of them.
 pub fn judging(pool: &Pool, deployment: DeploymentLimits, lifecycle: &Lifecycle) -> Judging {
@@ -73,7 +73,7 @@ async fn judge_group(
     conn: &mut Connection,
     deployment: DeploymentLimits,
     asked: &[Arc<AskedText>],
-) -> Result<Vec<Result<(), TextRefusal>>, sqlx::Error> {
+) -> Result<Vec<Result<TextId, TextRefusal>>, sqlx::Error> {
     let Some(now) = asked.iter().map(|asked| asked.at).max() else { return Ok(Vec::new()) };
     let stores: BTreeSet<_> = asked.iter().map(|asked| asked.store.uuid()).collect();
     let stores: Vec<_> = stores.into_iter().collect();
@@ -83,22 +83,23 @@ async fn judge_group(
     let (mut verdicts, mut sent) = (Vec::with_capacity(asked.len()), Sent::default());
     for asked in asked {
         let Judged { verdict, is_new_number } = known.judge(conn, deployment, asked).await?;
-        match &verdict {
+        verdicts.push(match verdict {
             Ok(()) => {
-                log::insert_sent(conn, asked, is_new_number).await?;
+                let id = log::insert_sent(conn, asked, is_new_number).await?;
                 let (place, to_another_stranger) = (country_of(asked), asked.is_to_stranger() && is_new_number);
                 sent.add(&place, to_another_stranger, asked.at);
                 known.tallies.entry(place).or_default().add(to_another_stranger, asked.at);
+                Ok(id)
             }
             Err(refusal) => {
-                if let TextRefusal::Pumping(new) = refusal {
+                if let TextRefusal::Pumping(new) = &refusal {
                     pauses::begin(conn, asked.store, asked.company, new).await?;
                     known.pauses.insert((asked.store, new.pause.scope.clone()), new.into());
                 }
-                log::insert_refused(conn, (asked.store, asked.company), Some(asked.as_ref()), refusal, asked.at).await?;
+                log::insert_refused(conn, (asked.store, asked.company), Some(asked.as_ref()), &refusal, asked.at).await?;
+                Err(refusal)
             }
-        }
-        verdicts.push(verdict);
+        });
     }
     sent.write(conn).await?;
     Ok(verdicts)

@@ -68,7 +68,7 @@ pub(super) async fn look_back(conn: &mut Connection, asked: &AskedText, pauses: 
         asked.store.uuid(),
         number.as_str(),
         number.range(),
-        asked.network.to_string(),
+        asked.network.map(|network| network.to_string()),
         now - TimeDelta::days(1),
         now - RANGE_WINDOW,
         asked.is_to_stranger(),

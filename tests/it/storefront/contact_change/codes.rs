@@ -10,10 +10,12 @@ use crate::support::customers::{EMAIL, PASSWORD, PHONE, ask_to_sign_in, reset_pa
 #[tokio::test]
 async fn the_code_lives_ten_minutes_and_five_guesses_lock_it() {
     of_both(async |world, contact| {
-        let ada = token(&world.register(contact.old).await);
+        let ada = token(&world.register_with(contact.old, json!({ "password": PASSWORD })).await);
         contact.ask(world, &ada, contact.new).await.ok(200);
         let code = world.last_code();
         world.pass(TimeDelta::minutes(10));
+        let password = json!({ "password": PASSWORD });
+        world.storefront("customers/confirm-step-up").token(&ada).json(&password).send().await.ok(200);
         contact.confirm(world, &ada, code).await.refused(422, "code_expired");
         contact.ask(world, &ada, contact.new).await.ok(200);
         let code = world.last_code();
