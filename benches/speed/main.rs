@@ -31,12 +31,14 @@ mod order_list;
 mod overload;
 mod pings;
 mod publish;
+mod pumping;
 mod queue;
 mod retention;
 mod sign_in;
 mod soak;
 mod standstill;
 mod support;
+mod texts;
 mod timing;
 
 use std::process::ExitCode;
@@ -75,6 +77,8 @@ enum Bench {
     Console,
     Standstill,
     Soak,
+    Pumping,
+    Texts,
 }
 
 impl Bench {
@@ -105,6 +109,8 @@ impl Bench {
             Self::Overload => overload::measure(figures),
             Self::Console => console::measure(figures),
             Self::Standstill => standstill::measure(figures),
+            Self::Pumping => pumping::measure(figures),
+            Self::Texts => texts::measure(figures),
             Self::Soak => soak::measure(figures, arguments.minutes),
         }
     }

@@ -60,7 +60,8 @@ impl Metrics {
         figures.register(&mut registry);
 
         let [drivers, vehicles] = state.positions.group_metrics();
-        let queues = [("events", state.publishing.group_metrics()), ("callbacks", state.gateways.group_metrics()), drivers, vehicles];
+        let [events, callbacks] = [state.publishing.group_metrics(), state.gateways.group_metrics()];
+        let queues = [("events", events), ("callbacks", callbacks), ("texts", state.storefront.group_metrics()), drivers, vehicles];
         group_metrics::register(&mut registry, &queues);
         let ([stores, sessions], [gateways, of_company]) = (state.storefront.cache_metrics(), state.gateways.cache_metrics());
         let (keys, endpoints) = (state.companies.cache_metrics(), state.webhooks.cache_metrics());

@@ -20,7 +20,7 @@ pub(super) enum TokenCommand {
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 pub(super) struct RevokeTarget {
-    /// One session, by the id shown by storefront/int/v1/tokens
+    /// One session, by its id (session_…) or UUID
     #[arg(long)]
     session: Option<SessionId>,
     /// Every session of a customer, by the customer's id (customer_…) or UUID
@@ -37,11 +37,11 @@ impl TokenCommand {
                 let (conn, now) = (&mut pool.acquire().await?, Clock::System.now());
                 let revoked = match (target.session, target.customer) {
                     (Some(session), _) => match storefront::company_of_session(conn, session).await? {
-                        Some(company) => storefront::revoke_session(conn, company, session, now).await?.map(|_| 1),
+                        Some(company) => storefront::end_session_of_company(conn, company, session, now).await?.map(|_| 1),
                         None => None,
                     },
                     (None, Some(customer)) => match storefront::company_of_customer(conn, customer).await? {
-                        Some(company) => storefront::revoke_customer(conn, company, customer, now).await?,
+                        Some(company) => storefront::end_all_of_company(conn, company, customer, now).await?,
                         None => None,
                     },
                     (None, None) => unreachable!("the command line requires a session or a customer"),

@@ -49,6 +49,12 @@ impl EmailAddress {
         self.0.to_ascii_lowercase()
     }
 
+    /// The address for who is not known to own it: the first letter and the domain, enough to recognize it.
+    pub fn masked(&self) -> String {
+        let (local, domain) = self.0.rsplit_once('@').expect("a valid address contains an @");
+        format!("{}•••@{domain}", local.get(..1).unwrap_or_default())
+    }
+
     /// The key of the mailbox behind the address: the key of the address without the suffix of the local part that begins with `+`.
     /// Most servers deliver to the same mailbox whatever the suffix is.
     pub fn mailbox(&self) -> String {

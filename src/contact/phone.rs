@@ -72,6 +72,12 @@ impl PhoneNumber {
         &self.0[..self.0.len().saturating_sub(4)]
     }
 
+    /// The number for who is not known to own it: the country's digit and the last two, enough to recognize it.
+    pub fn masked(&self) -> String {
+        let (shown, hidden) = (self.0.get(..2).unwrap_or_default(), self.0.len().saturating_sub(2));
+        format!("{shown}•••{}", &self.0[hidden..])
+    }
+
     fn parsed(&self) -> Parsed {
         self.0.parse().expect("the number was parsed before")
     }

@@ -148,6 +148,12 @@ typed_ids! {
     CodeId, "code";
     /// A text message, sent or refused.
     TextId, "text";
+    /// A pause of texts by the SMS guard.
+    TextPauseId, "pause";
+    /// A message that told a customer what happened to the account.
+    NoticeId, "notice";
+    /// A change of a proven contact that can be taken back.
+    ContactChangeId, "contactchange";
     /// An order.
     OrderId, "order";
     /// A driver.

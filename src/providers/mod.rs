@@ -2,6 +2,7 @@
 
 mod address;
 mod body;
+pub mod breached_passwords;
 pub mod card;
 pub mod identity;
 pub mod mail;

@@ -46,6 +46,26 @@ crate::labels! {
     }
 }
 
+crate::labels! {
+    /// Of a message that tells a customer what happened to the account.
+    pub struct NoticeLabels {
+        /// What happened, as in the files of messages.
+        pub about: &'static str,
+        /// `sms` or `email`.
+        pub channel: &'static str,
+        /// `sent`, `not_sent`, `refused` by the SMS guard, or `limited`.
+        pub status: &'static str,
+    }
+}
+
+crate::labels! {
+    /// Of a look-up in the list of breached passwords.
+    pub struct BreachLabels {
+        /// `clean`, `breached`, or `failed`.
+        pub outcome: &'static str,
+    }
+}
+
 /// The storefront's counters. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
@@ -54,6 +74,8 @@ pub struct Metrics {
     refused_guesses: Family<RefusedGuessLabels, Counter>,
     texts: Family<TextLabels, Counter>,
     sign_ins: Family<SignInLabels, Counter>,
+    notices: Family<NoticeLabels, Counter>,
+    breaches: Family<BreachLabels, Counter>,
 }
 
 impl Metrics {
@@ -63,6 +85,8 @@ impl Metrics {
         registry.register("portico_guesses_refused", "Codes, passwords and proofs that were not judged", &self.refused_guesses);
         registry.register("portico_texts", "Texts that the SMS guard judged", &self.texts);
         registry.register("portico_sign_ins", "Attempts of customers to sign in", &self.sign_ins);
+        registry.register("portico_notices", "Messages that tell customers what happened to their accounts", &self.notices);
+        registry.register("portico_breached_password_checks", "Look-ups of new passwords in the list of breached ones", &self.breaches);
     }
 
     pub fn issued(&self, channel: &'static str) {
@@ -79,6 +103,14 @@ impl Metrics {
 
     pub fn judged_text(&self, verdict: &'static str) {
         self.texts.get_or_create(&TextLabels { verdict }).inc();
+    }
+
+    pub fn notified(&self, about: &'static str, channel: &'static str, status: &'static str) {
+        self.notices.get_or_create(&NoticeLabels { about, channel, status }).inc();
+    }
+
+    pub fn looked_up_password(&self, outcome: &'static str) {
+        self.breaches.get_or_create(&BreachLabels { outcome }).inc();
     }
 
     pub fn tried(&self, method: &str, signed_in: bool) {

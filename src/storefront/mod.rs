@@ -13,8 +13,9 @@
 //! card                      secrets for the card provider's SDK, and the customer's record at the provider
 //! routes                    how a route is mounted and described
 //! codes                     verification codes: issued, judged, consumed
-//! sending  access           what a message must pass before it is sent; who is calling
+//! sending  access           the limits of the routes that send and of mails; who is calling
 //! state                     the data that the handlers share, and the settings
+//! sms_guard                 what a text must pass before it is sent
 //! caches  messages          sessions and stores for a second; the wording of texts and mails
 //! tokens                    tokens of customers: issued, looked up, revoked
 //! audit                     every attempt to sign in
@@ -29,12 +30,14 @@
 //!   comparisons out of one code.
 //! * [`guessing`] says how guesses are limited: by account, by client, and by both. Strangers do not lock out a customer on a device that the
 //!   customer has used before.
-//! * [`sending::sms_guard`] is the guard that every text passes. Its table `texts` serves both as the log and as the counters.
+//! * [`sms_guard`] is the guard that every text passes. Its table `texts` is the log; what a store's day has brought is counted beside it.
 //! * [`customers`]: an identity *belongs* to an account only once it is proven, by a code sent to it or by an identity provider. An
 //!   unproven identity is stored and shown, but it never receives its owner's code, never clears the count of wrong guesses, and is
 //!   removed from the account as soon as another account proves it. An attacker therefore cannot prepare an account with a stranger's
 //!   identity and wait for that stranger to use it.
 //! * [`accounts::social`] signs customers in with identity providers. An address that a provider vouches for counts as proven.
+//! * [`accounts`] takes a [`access::FreshCustomer`] for what would turn a stolen token into the account: contacts, password, providers. What
+//!   happened is told to every proven contact ([`sending::notices`]), and a changed contact can be taken back ([`accounts::take_back`]).
 //! * [`audit`] records sign-ins: a successful one in the statement that issues the token ([`tokens`]), and a refused one after the
 //!   refusal.
 //! * [`caches`]: an instance evicts a row at once when it changes it. A revoked session therefore ends at once on the instance that
@@ -61,6 +64,7 @@ mod purpose;
 mod resources;
 mod routes;
 mod sending;
+mod sms_guard;
 mod state;
 mod stores;
 mod test_identities;
@@ -73,6 +77,7 @@ use crate::kernel::rate_limit;
 
 pub use access::SignedInCustomer;
 pub use accounts::devices::SEALED;
+pub use accounts::ending::{end_all_of_company, end_session_of_company};
 pub use accounts::export::{Exported, export_customer};
 pub use customers::company_of_customer;
 pub use messages::{Fault, Messages, MessagesError, Settings as MessagesSettings};
@@ -80,10 +85,12 @@ pub use resources::{StoreBody, StoreRecord, Stores, extension as operator_extens
 pub use routes::{PATH, Routes, describe};
 pub use state::{Parts, Settings, Storefront};
 pub use stores::{ListedStoreKey, StoreKey, company_of_store_key, create_store_key, list_store_keys, list_stores, revoke_store_key};
-pub use tokens::{Presented as PresentedToken, TokenId, company_of_session, is_signed_in, revoke_customer, revoke_session};
+pub use tokens::{Presented as PresentedToken, TokenId, company_of_session, is_signed_in};
 
-use accounts::{closure, contact_change, devices, password_reset, profile, registration, sessions, sign_in, social};
-use sending::sms_guard;
+use accounts::{
+    change_password, closure, contact_change, devices, password_reset, profile, registration, sessions, sign_in, social, step_up, take_back,
+};
+use sending::notices;
 
 impl Storefront {
     /// Deletes expired data: windows of limits that have passed, codes and tallies of wrong guesses older than a day (a month if they locked
@@ -98,6 +105,7 @@ impl Storefront {
         let mut conn = self.pool.acquire_patient().await?;
         rate_limit::sweep(&mut conn, now).await?;
         social::sweep_tokens(&mut conn, now).await?;
+        devices::sweep_devices(&mut conn, now - TimeDelta::days(1), now).await?;
         // An expired code has no effect any more, and neither has a tally of wrong codes that locked nobody out, a day later.
         codes::sweep_codes(&mut conn, now - TimeDelta::days(1)).await?;
         passwords::sweep_wrong_passwords(&mut conn, now).await?;
@@ -106,6 +114,7 @@ impl Storefront {
             let mut tx = conn.begin().await?;
             audit::forget_leavers(&mut tx, closed_before).await?;
             sms_guard::forget_leavers(&mut tx, closed_before).await?;
+            tokens::forget_leavers(&mut tx, closed_before).await?;
             let leavers = customers::erase_closed(&mut tx, closed_before, now).await?;
             gateways::erase_bodies_of(&mut tx, &leavers, now).await?;
             tx.commit().await?;
@@ -113,10 +122,15 @@ impl Storefront {
         audit::forget_sign_ins(&mut conn, now - audit::RETENTION).await?;
         tokens::forget_ended(&mut conn, now - audit::RETENTION).await?;
         sms_guard::forget_texts(&mut conn, now - audit::RETENTION).await?;
+        notices::forget_notices(&mut conn, now - audit::RETENTION).await?;
+        take_back::forget_changes(&mut conn, now).await?;
         audit::count_hours(&mut conn, now - audit::COUNTED_AFTER).await?;
         sms_guard::count_hours(&mut conn, now - audit::COUNTED_AFTER).await?;
         audit::forget_hours(&mut conn, now - audit::RETENTION).await?;
-        sms_guard::forget_hours(&mut conn, now - audit::RETENTION).await
+        sms_guard::forget_hours(&mut conn, now - audit::RETENTION).await?;
+        sms_guard::forget_minutes(&mut conn, now).await?;
+        drop(conn);
+        sms_guard::tend(&self.pool, &self.mail, now).await
     }
 }
 
@@ -133,6 +147,9 @@ where
         profile::routes(),
         contact_change::routes(),
         sessions::routes(),
+        step_up::routes(),
+        change_password::routes(),
+        take_back::routes(),
         devices::routes(),
         card::routes(storefront.card.name()),
         closure::routes(),

@@ -13,6 +13,8 @@ pub enum Purpose {
     VerifyPhone,
     VerifyEmail,
     CloseAccount,
+    /// To prove, in a session, who the customer is.
+    StepUp,
 }
 
 impl Purpose {
@@ -23,6 +25,7 @@ impl Purpose {
             Self::VerifyPhone => "verify_phone",
             Self::VerifyEmail => "verify_email",
             Self::CloseAccount => "close_account",
+            Self::StepUp => "step_up",
         }
     }
 

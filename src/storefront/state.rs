@@ -12,6 +12,7 @@ use crate::kernel::cache_metrics::CacheMetrics;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database::{Pool, separate_pool};
+use crate::kernel::group_metrics::GroupMetrics;
 use crate::kernel::ids::{KeyId, StoreId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::metrics::Registry;
@@ -19,6 +20,7 @@ use crate::kernel::password_hashing::{Asker, HashingBusy, HashingPlace, Password
 use crate::kernel::rate_limit::line::Lines;
 use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter};
 use crate::kernel::settings;
+use crate::providers::breached_passwords::{BreachedPasswords, BreachedSource};
 use crate::providers::card::Card;
 use crate::providers::identity::IdentityProviders;
 use crate::providers::mail::Mail;
@@ -28,6 +30,7 @@ use crate::storefront::caches::Caches;
 use crate::storefront::guessing::{Client, Guess, Kind};
 use crate::storefront::messages::Messages;
 use crate::storefront::metrics::Metrics;
+use crate::storefront::sms_guard::{self, DeploymentLimits, Judging};
 
 /// The SMS guard counts the texts to a number for a day, even if its account is closed in the meantime.
 const MIN_ERASE_AFTER: TimeDelta = TimeDelta::days(1);
@@ -46,6 +49,14 @@ pub struct Settings {
     /// The time without a request after which a session expires.
     #[serde(deserialize_with = "settings::time")]
     pub token_lifetime: Duration,
+    /// The time after the sign-in at which a session ends however much it is used.
+    #[serde(deserialize_with = "settings::time")]
+    pub session_lifetime: Duration,
+    /// Live sessions of one customer. With a further one, the one that was not used for the longest time ends.
+    pub sessions_per_customer: NonZeroU32,
+    /// The time after a proof of the customer in which a session may change what opens the account.
+    #[serde(deserialize_with = "settings::time")]
+    pub fresh_for: Duration,
     /// The time after the closure of an account at which its personal fields and its personal data in the logs are blanked. At
     /// least one day.
     #[serde(with = "humantime_serde")]
@@ -54,22 +65,42 @@ pub struct Settings {
     pub flat_login: bool,
     /// Requests per minute for one store key and client address, and for one client address with unknown store keys.
     pub requests_per_minute: NonZeroU32,
-    /// Mails that one store sends to one mailbox within 24 hours.
+    /// Mails with codes that one store sends to one mailbox within 24 hours.
+    pub daily_mails_per_customer: NonZeroU32,
+    /// Those of them that anybody may cause: for registrations and changes of address.
     pub daily_mails_per_mailbox: NonZeroU32,
     /// Wrong codes and passwords of one client address, over all customers of a store, within fifteen minutes.
     pub failures_per_address: NonZeroU32,
+    /// Texts that all stores together send to one number within 24 hours.
+    pub daily_texts_per_number: u32,
+    /// Card set-up intents of one customer within an hour.
+    pub card_setups_per_customer: NonZeroU32,
+    /// Card set-up intents for one client address within an hour.
+    pub card_setups_per_address: NonZeroU32,
+    /// Where the list of breached passwords is, which new ones are looked up in.
+    #[serde(deserialize_with = "settings::optional")]
+    pub breached_passwords: Option<BreachedSource>,
 }
 
 impl Settings {
-    /// When a token that is used now expires, unless it is used again.
-    pub(super) fn token_expires_at(&self, now: DateTime<Utc>) -> DateTime<Utc> {
-        now + TimeDelta::from_std(self.token_lifetime).unwrap_or(LONGEST_LIFETIME).min(LONGEST_LIFETIME)
+    /// When a session that is used now expires, unless it is used again.
+    pub(super) fn session_expires_at(&self, began_at: DateTime<Utc>, now: DateTime<Utc>) -> DateTime<Utc> {
+        (now + bounded(self.token_lifetime)).min(began_at + bounded(self.session_lifetime))
+    }
+
+    /// Until when a session is fresh whose customer proved at this instant who they are.
+    pub(super) fn fresh_until(&self, proven_at: DateTime<Utc>) -> DateTime<Utc> {
+        proven_at + bounded(self.fresh_for)
     }
 
     /// Accounts that were closed before this instant are erased now. `None` if no account is old enough.
     pub(super) fn erases_closed_before(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         now.checked_sub_signed(TimeDelta::from_std(self.erase_after).unwrap_or(TimeDelta::MAX).max(MIN_ERASE_AFTER))
     }
+}
+
+fn bounded(time: Duration) -> TimeDelta {
+    TimeDelta::from_std(time).unwrap_or(LONGEST_LIFETIME).min(LONGEST_LIFETIME)
 }
 
 /// The state of the storefront's handlers. A clone is cheap: every request makes several.
@@ -87,10 +118,13 @@ pub struct Shared {
     pub(super) lifecycle: Lifecycle,
     pub(super) hashing: PasswordHashing,
     pub(super) sms: Sms,
+    /// Has the SMS guard judge texts.
+    pub(super) texts: Judging,
     pub(super) mail: Mail,
     pub(super) messages: Messages,
     pub(super) identity_providers: IdentityProviders,
     pub(super) card: Card,
+    pub(super) breached_passwords: BreachedPasswords,
     pub(super) settings: Settings,
     /// Limits the requests per minute for one store key and client network.
     pub(super) throttle: LocalRateLimiter<(KeyId, IpNet)>,
@@ -143,8 +177,12 @@ impl Storefront {
     /// Builds the storefront.
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, card, settings } = parts;
+        let breached_passwords = BreachedPasswords::new(settings.breached_passwords.as_ref());
         let throttle = LocalRateLimiter::new(settings.requests_per_minute);
         let unknown_keys = FailureLimiter::new(settings.requests_per_minute);
+        let deployment =
+            DeploymentLimits { has_provider: sms.is_available(), daily_texts_per_number: settings.daily_texts_per_number.into() };
+        let texts = sms_guard::judging(&pool, deployment, &lifecycle);
         let password_pool = separate_pool(&pool, "passwords", hashing.threads());
         Self(Arc::new(Shared {
             pool,
@@ -154,10 +192,12 @@ impl Storefront {
             lifecycle,
             hashing,
             sms,
+            texts,
             mail,
             messages,
             identity_providers,
             card,
+            breached_passwords,
             settings,
             throttle,
             unknown_keys,
@@ -184,6 +224,11 @@ impl Storefront {
         self.hashing.register(registry);
         self.sms.register(registry);
         self.mail.register(registry);
+    }
+
+    /// What is measured of the queue of texts that wait to be judged.
+    pub fn group_metrics(&self) -> &GroupMetrics {
+        self.texts.metrics()
     }
 
     /// The caches by name.

@@ -51,7 +51,7 @@ const RESET: Act = Act {
     question: "Reset the password of {}?",
     losses: &[
         "The password does not work any more, and every device is signed out.",
-        "The links to identity providers are deleted.",
+        "The links to identity providers are suspended until the customer links them again.",
         "The customer signs in with a code and then chooses a new password. Nobody here sees it.",
     ],
     button: "Reset the password",

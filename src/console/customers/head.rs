@@ -34,6 +34,15 @@ pub(super) struct Customer {
     pub(super) created_at: DateTime<Utc>,
     /// Whether the account was made with a test identity.
     pub(super) test: bool,
+    pub(super) provider_links: Vec<ProviderLink>,
+}
+
+/// An identity provider that opens the account, or would again once it is linked anew.
+#[derive(Clone, Deserialize)]
+pub(super) struct ProviderLink {
+    pub(super) provider: String,
+    pub(super) state: String,
+    pub(super) linked_at: DateTime<Utc>,
 }
 
 impl Customer {

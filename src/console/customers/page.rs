@@ -10,7 +10,7 @@ use crate::callers::{Area, Caller, Scope};
 use crate::console::Console;
 use crate::console::addresses::with_query;
 use crate::console::cell::Cell;
-use crate::console::customers::head::Customer;
+use crate::console::customers::head::{Customer, ProviderLink};
 use crate::console::customers::telling::Told;
 use crate::console::customers::timeline::{self, Wanted};
 use crate::console::records::named;
@@ -39,6 +39,7 @@ struct Session {
     method: Option<String>,
     address: Option<String>,
     user_agent: Option<String>,
+    device_name: Option<String>,
     last_used_at: DateTime<Utc>,
     expires_at: DateTime<Utc>,
     revoked_at: Option<DateTime<Utc>>,
@@ -56,8 +57,17 @@ struct Day {
     rows: Vec<Told>,
 }
 
+/// An identity provider that opens the account.
+struct LinkRow {
+    provider: String,
+    state: Cell,
+    linked: Moment,
+}
+
 struct SessionRow {
     id: String,
+    /// What the customer calls the device, or else its user agent.
+    device: String,
     user_agent: String,
     method: String,
     address: String,
@@ -77,6 +87,7 @@ struct CustomerPage {
     /// Whether the visitor may change customers.
     writable: bool,
     sessions: Vec<SessionRow>,
+    links: Vec<LinkRow>,
     tabs: Vec<Tab>,
     days: Vec<Day>,
     older: Option<String>,
@@ -108,6 +119,7 @@ pub(super) async fn show(
         store: named(&console, &caller, &customer.store).await,
         writable: caller.grant.allows(Area::Customers, Scope::Write),
         sessions: lasting(&console, &caller, &ui, &customer).await?,
+        links: customer.provider_links.iter().map(|link| LinkRow::of(&ui, link)).collect(),
         tabs: timeline::tabs(&console, &caller).map(tab).collect(),
         older: page.next.map(|next| at(&next.to_rfc3339())),
         newest: (!shown.before.is_empty()).then(|| at("")),
@@ -119,6 +131,12 @@ pub(super) async fn show(
     Ok(Page(shown_page).into_response())
 }
 
+impl LinkRow {
+    fn of(ui: &Ui, link: &ProviderLink) -> Self {
+        Self { provider: link.provider.clone(), state: Cell::word(ui, &link.state), linked: ui.at(&link.linked_at) }
+    }
+}
+
 /// The sessions that neither ended nor expired, the last one that began first.
 async fn lasting(console: &Console, caller: &Caller, ui: &Ui, customer: &Customer) -> Result<Vec<SessionRow>, PageError> {
     let path = format!("/storefront/int/v1/tokens?customer={}&limit={SESSIONS}", customer.id);
@@ -126,7 +144,8 @@ async fn lasting(console: &Console, caller: &Caller, ui: &Ui, customer: &Custome
     let now = ui.now();
     let lasts = |session: &Session| session.revoked_at.is_none() && session.expires_at > now && customer.is_open();
     let row = |session: Session| SessionRow {
-        user_agent: session.user_agent.unwrap_or_else(|| session.id.clone()),
+        device: session.device_name.or_else(|| session.user_agent.clone()).unwrap_or_else(|| session.id.clone()),
+        user_agent: session.user_agent.unwrap_or_default(),
         method: session.method.unwrap_or_default(),
         address: session.address.unwrap_or_default(),
         last_used: ui.at(&session.last_used_at),

@@ -79,6 +79,7 @@ impl Teller<'_> {
                 let why = detail["reason"].as_str().map(|reason| Sentence::of(reason, []));
                 (Cell::word(ui, detail["status"].as_str()?), why.into_iter().fold(said, Sentence::and))
             }
+            "notice" => notice(ui, detail),
             "device" => (
                 Cell::word(ui, "device"),
                 Sentence::of(ui.t("A device for notifications was registered: {}."), [text(&detail["platform"])]),
@@ -172,6 +173,7 @@ fn code(ui: &Ui, detail: &Value) -> (Cell, Sentence) {
         "create_account" => ui.t("to register"),
         "sign_in" => ui.t("to sign in"),
         "close_account" => ui.t("to close the account"),
+        "step_up" => ui.t("to confirm who it is"),
         _ => ui.t("to prove a contact"),
     };
     let channel = if detail["channel"] == "sms" { ui.t("by text") } else { ui.t("by mail") };
@@ -184,6 +186,26 @@ fn code(ui: &Ui, detail: &Value) -> (Cell, Sentence) {
         "used"
     };
     (Cell::word(ui, word), Sentence::of(ui.t("A code {} was sent {} to {}."), values))
+}
+
+fn notice(ui: &Ui, detail: &Value) -> (Cell, Sentence) {
+    let about = match detail["about"].as_str().unwrap_or_default() {
+        "phone_changed" => ui.t("a new phone number"),
+        "email_changed" => ui.t("a new email address"),
+        "contact_changed" => ui.t("a further change of contacts"),
+        "new_sign_in" => ui.t("a sign-in from a new device"),
+        "password_changed" => ui.t("a new password"),
+        "provider_linked" => ui.t("a linked identity provider"),
+        _ => ui.t("the closed account"),
+    };
+    let channel = if detail["channel"] == "sms" { ui.t("by text") } else { ui.t("by mail") };
+    let word = match detail["status"].as_str().unwrap_or_default() {
+        "not_sent" => "not sent",
+        "limited" => "too many",
+        status => status,
+    };
+    let values = [Cell::Text(about.to_owned()), Cell::Text(channel.to_owned())];
+    (Cell::word(ui, word), Sentence::of(ui.t("The customer was told of {} {}."), values))
 }
 
 /// The method of a sign-in, for people. Identity providers have names of their own.

@@ -17,11 +17,12 @@ use crate::kernel::newest::{Newest, newest};
 const ENTRIES: usize = 30;
 
 /// What the timeline can be narrowed to, and its name.
-pub(super) const TABS: [(&str, &str); 8] = [
+pub(super) const TABS: [(&str, &str); 9] = [
     ("", "All"),
     ("sign_in", "Sign-ins"),
     ("code", "Codes"),
     ("text", "Texts"),
+    ("notice", "Notices"),
     ("orders", "Orders"),
     ("payments", "Payments"),
     ("events", "Events"),

@@ -12,8 +12,9 @@ use crate::callers::{Area, Caller, Scope};
 use crate::console::Console;
 use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
-use crate::console::texts::STORES;
 use crate::console::texts::page::Store;
+use crate::console::texts::{PAUSES, STORES};
+use crate::kernel::problem::ProblemCode;
 
 #[derive(Deserialize)]
 struct One {
@@ -72,6 +73,15 @@ pub(super) async fn resume(State(console): State<Console>, RecordId(id): RecordI
     }
     console.api.put(caller, &format!("{STORES}/{id}"), &json!({ "texts_paused": false }), version.as_deref()).await?;
     Ok(to_texts("saved"))
+}
+
+/// Ends a pause of the guard. Each pause has an id of its own, so one that began meanwhile is not ended.
+pub(super) async fn end_pause(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
+    match console.api.post(&form.visitor.caller, &format!("{PAUSES}/{id}/resume"), &json!({})).await {
+        Ok(_) => Ok(to_texts("saved")),
+        Err(problem) if problem.code() == ProblemCode::RecordNotFound => Ok(to_texts("unchanged")),
+        Err(problem) => Err(problem.into()),
+    }
 }
 
 fn to_texts(done: &str) -> Response {

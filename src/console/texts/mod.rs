@@ -24,10 +24,13 @@ pub use figures::Figures;
 
 /// The path of stores in the API.
 const STORES: &str = "/storefront/int/v1/stores";
+/// The path of the guard's own pauses in the API.
+const PAUSES: &str = "/storefront/int/v1/texts/pauses";
 
 pub(super) fn routes() -> Router<Console> {
     Router::new()
         .route("/console/texts", get(page::show))
         .route("/console/texts/{id}/pause", get(acts::ask_pause).post(acts::pause))
         .route("/console/texts/{id}/resume", post(acts::resume))
+        .route("/console/texts/pauses/{id}/resume", post(acts::end_pause))
 }

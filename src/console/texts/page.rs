@@ -11,8 +11,8 @@ use crate::console::Console;
 use crate::console::addresses::with_query;
 use crate::console::session::Visitor;
 use crate::console::shell::{Page, PageError, Ui};
-use crate::console::texts::STORES;
 use crate::console::texts::counted::Counted;
+use crate::console::texts::{PAUSES, STORES};
 
 #[derive(Default, Deserialize)]
 pub(super) struct Shown {
@@ -45,7 +45,28 @@ pub(super) struct Store {
     texts_per_number_and_hour: i64,
     texts_per_number_and_day: i64,
     numbers_per_range: i64,
+    numbers_per_address_and_day: i64,
+    texts_per_country_and_day: i64,
     texts_per_day: i64,
+    texts_reserved_percent: i64,
+}
+
+#[derive(Deserialize)]
+struct Pauses {
+    pauses: Vec<Pause>,
+}
+
+/// A pause that the guard began itself.
+#[derive(Deserialize)]
+struct Pause {
+    id: String,
+    store: String,
+    scope: String,
+    name: String,
+    texted: i64,
+    used: i64,
+    paused_at: DateTime<Utc>,
+    paused_until: DateTime<Utc>,
 }
 
 #[derive(Template)]
@@ -54,6 +75,8 @@ struct TextsPage {
     ui: Ui,
     /// The stores whose texts are paused, at most a hundred.
     paused: Vec<Store>,
+    /// What the guard has paused by itself.
+    pauses: Vec<Pause>,
     stores: Vec<Store>,
     older: Option<String>,
     newest: Option<String>,
@@ -69,12 +92,14 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Query
     let Visitor { caller, ui, .. } = visitor;
     let week = shown.period == "7d";
     let paused: Stores = console.api.read(&caller, &format!("{STORES}?texts_paused=true&limit=100")).await?;
+    let Pauses { pauses } = console.api.read(&caller, PAUSES).await?;
     let page = with_query(STORES, [("limit", "25"), ("after", shown.after.as_str())]);
     let Stores { stores, meta } = console.api.read(&caller, &page).await?;
     let period = if week { "7d" } else { "24h" };
     let at = |after: &str| with_query("/console/texts", [("period", shown.period.as_str()), ("after", after)]);
     let page = TextsPage {
         paused: paused.stores,
+        pauses,
         stores,
         older: meta.next.map(|next| at(&next)),
         newest: (!shown.after.is_empty()).then(|| at("")),

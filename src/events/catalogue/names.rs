@@ -15,6 +15,8 @@ names! {
     CUSTOMER_CREATED, "customer.created";
     CUSTOMER_UPDATED, "customer.updated";
     CUSTOMER_CLOSED, "customer.closed";
+    TEXTS_PAUSED, "texts.paused";
+    TEXTS_RESUMED, "texts.resumed";
     PAYMENT_SUCCEEDED, "payment.succeeded";
     PAYMENT_FAILED, "payment.failed";
     PAYMENT_PENDING, "payment.pending";

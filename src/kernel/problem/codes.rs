@@ -70,6 +70,10 @@ problem_codes! {
     ProviderUnavailable, 503, "provider_unavailable", "Provider unavailable", "This sign-in is not available at the moment. Please try again or use another one.";
     AccountBanned, 403, "account_banned", "Account banned", "This account is banned. Please contact the shop.";
     AccountClosed, 409, "account_closed", "Account closed", "This account is closed.";
+    FreshSignInRequired, 403, "fresh_sign_in_required", "Fresh sign-in required", "Please confirm that it is you, with a code, your password or by signing in again.";
+    ProviderLinkSuspended, 409, "provider_link_suspended", "Provider link suspended", "Please sign in another way, and link this provider to your account again.";
+    ProviderLinkedElsewhere, 409, "provider_linked_elsewhere", "Provider linked elsewhere", "This identity belongs to another account.";
+    LastWayIn, 409, "last_way_in", "Last way in", "This is the only way to sign in to your account. Please add another one first.";
     ContactMissing, 422, "contact_missing", "Contact missing", "This account has no verified phone number or email address to send a code to.";
     CustomerNotFound, 422, "customer_not_found", "Customer not found", "There is no account with this number or address.";
     // texts and mails

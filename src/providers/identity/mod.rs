@@ -128,4 +128,32 @@ impl IdentityProviders {
             idp_c: Named { name: idp_c.name.clone(), provider: IdpC::new(idp_c, clock)? },
         })
     }
+
+    /// The word of the provider with this name in routes: its own in this deployment, or the neutral one. A name that is not known is taken
+    /// for that of a provider that was listed once.
+    pub fn word_of(&self, name: &str) -> String {
+        let listed = self.listed.iter().find(|listed| listed.oidc.name.to_string() == name);
+        match listed {
+            Some(listed) => listed.provider.as_str().to_owned(),
+            None if self.idp_c.name.to_string() == name => Provider::IDP_C.as_str().to_owned(),
+            None => name.replace('-', "_"),
+        }
+    }
+
+    /// The name of a provider for people: its own in this deployment.
+    pub fn name_of(&self, provider: &Provider) -> String {
+        let listed = self.listed.iter().find(|listed| listed.provider == *provider);
+        match listed {
+            Some(listed) => listed.oidc.name.to_string(),
+            None if *provider == Provider::IDP_C => self.idp_c.name.to_string(),
+            None => provider.neutral_name(),
+        }
+    }
+
+    /// Whether this deployment offers the provider with this word.
+    pub fn offers(&self, word: &str) -> bool {
+        let is_c = [Provider::IDP_C, Provider::CLAIMED_IDP_C].iter().any(|provider| provider.as_str() == word);
+        let listed = self.listed.iter().any(|listed| listed.provider.as_str() == word && listed.oidc.offered().is_ok());
+        listed || is_c && self.idp_c.offered().is_ok()
+    }
 }

@@ -15,6 +15,8 @@ pub enum SendTextErrorKind {
     Blocked,
     /// The number is a fixed line.
     Landline,
+    /// The provider does not text numbers of this region or carrier. Another provider may.
+    NotServed,
     /// The provider's rate limit is exceeded.
     RateLimited,
     /// The provider does not accept the configured credentials.
@@ -27,8 +29,16 @@ pub enum SendTextErrorKind {
 
 impl SendTextErrorKind {
     /// All kinds.
-    pub const ALL: [Self; 7] =
-        [Self::Unreachable, Self::Blocked, Self::Landline, Self::RateLimited, Self::BadCredentials, Self::Outage, Self::Rejected];
+    pub const ALL: [Self; 8] = [
+        Self::Unreachable,
+        Self::Blocked,
+        Self::Landline,
+        Self::NotServed,
+        Self::RateLimited,
+        Self::BadCredentials,
+        Self::Outage,
+        Self::Rejected,
+    ];
 
     /// The meaning of a failing status code, for responses without an error code.
     pub(super) fn of_status(status: StatusCode) -> Self {
@@ -40,9 +50,14 @@ impl SendTextErrorKind {
         }
     }
 
-    /// Whether the number is the cause, so that another provider could not reach it either.
+    /// Whether the number is the cause: the provider works.
     pub(super) fn is_about_the_number(self) -> bool {
-        matches!(self, Self::Unreachable | Self::Blocked | Self::Landline)
+        matches!(self, Self::Unreachable | Self::Blocked | Self::Landline | Self::NotServed)
+    }
+
+    /// Whether another provider could not reach the number either.
+    pub(super) fn holds_everywhere(self) -> bool {
+        self.is_about_the_number() && self != Self::NotServed
     }
 
     /// The name of the kind in the log of texts.
@@ -51,6 +66,7 @@ impl SendTextErrorKind {
             Self::Unreachable => "unreachable",
             Self::Blocked => "blocked",
             Self::Landline => "landline",
+            Self::NotServed => "not_served",
             Self::RateLimited => "rate_limited",
             Self::BadCredentials => "bad_credentials",
             Self::Outage => "outage",
@@ -100,9 +116,11 @@ pub struct TextNotSent {
 }
 
 impl TextNotSent {
-    /// Whether a provider reported that the number cannot receive texts.
+    /// Whether a provider reported that the number cannot receive texts, or none of them serves it.
     pub fn is_about_the_number(&self) -> bool {
-        self.answers.iter().any(|answer| answer.answer.is_about_the_number())
+        let answers = || self.answers.iter().map(|answer| answer.answer);
+        answers().any(SendTextErrorKind::holds_everywhere)
+            || (answers().count() > 0 && answers().all(SendTextErrorKind::is_about_the_number))
     }
 }
 

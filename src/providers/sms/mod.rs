@@ -102,7 +102,7 @@ impl Sms {
         // The filter runs lazily, right before each attempt: an open breaker may admit this text as its trial.
         for provider in self.providers.iter().filter(|provider| provider.admits(text.at)) {
             let Err(error) = provider.send(text).await else { return Ok(()) };
-            let is_final = error.kind.is_about_the_number();
+            let is_final = error.kind.holds_everywhere();
             answers.push(ProviderAnswer::new(provider.name(), error));
             if is_final {
                 break;

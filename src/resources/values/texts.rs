@@ -3,12 +3,13 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::contact::is_blank;
 use crate::resources::Input;
 
 /// The reason why a text is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidText {
-    /// The text is empty or blank.
+    /// The text is empty, or shows nothing.
     #[error("This may not be empty.")]
     Empty,
     /// The text is longer than the limit.
@@ -32,7 +33,7 @@ pub struct Text<const MAX: usize>(String);
 fn text(typed: &str, max: usize, may_have: impl Fn(char) -> bool) -> Result<String, InvalidText> {
     let text = typed.trim();
     match text {
-        "" => Err(InvalidText::Empty),
+        _ if is_blank(text) => Err(InvalidText::Empty),
         _ if text.chars().any(|character| character.is_control() && !may_have(character)) => Err(InvalidText::Control),
         _ if text.chars().count() > max => Err(InvalidText::TooLong(max)),
         _ => Ok(text.to_owned()),
@@ -84,7 +85,9 @@ mod tests {
         let line = |typed: &str| Line::<5>::try_from(typed.to_owned()).map(String::from);
         assert_eq!(line(" äöüßé "), Ok("äöüßé".to_owned()));
         assert_eq!(line("123456"), Err(InvalidText::TooLong(5)));
-        assert_eq!(line("  "), Err(InvalidText::Empty));
+        for blank in ["  ", "\u{200b}", "\u{feff} \u{200d}"] {
+            assert_eq!(line(blank), Err(InvalidText::Empty), "{blank:?}");
+        }
         for control in ["a\nb", "a\tb", "a\u{7f}b", "a\u{9b}b", "a\u{1b}b"] {
             assert_eq!(line(control), Err(InvalidText::Control), "{control:?}");
         }

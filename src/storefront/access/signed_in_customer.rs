@@ -5,15 +5,16 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::events::Origin;
+use crate::kernel::database::Connection;
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::{CompanyId, CustomerId};
+use crate::kernel::ids::{CompanyId, CustomerId, SessionId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
 use crate::storefront::access::CallingStore;
-use crate::storefront::customers::Customer;
+use crate::storefront::customers::{self, Customer};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 use crate::storefront::tokens::{self, Presented, Session, TokenId};
@@ -27,6 +28,9 @@ pub struct SignedInCustomer {
     pub(in crate::storefront) store: Arc<Store>,
     pub(in crate::storefront) customer: Arc<Customer>,
     pub(in crate::storefront) token: TokenId,
+    pub(in crate::storefront) session: SessionId,
+    /// When the customer last proved, in this session, who they are.
+    pub(in crate::storefront) proven_at: DateTime<Utc>,
     request: RequestId,
     /// The customer as JSON.
     pub(in crate::storefront) shown: Bytes,
@@ -46,6 +50,13 @@ impl SignedInCustomer {
     /// Where the customer's acts come from.
     pub(in crate::storefront) fn origin(&self) -> Origin {
         Origin { company: self.store.company_id, request: Some(self.request) }
+    }
+
+    /// Locks the account and the session until the transaction ends, and returns the customer as they are now. The session may have come from
+    /// the cache: what ended it has committed before, or waits for this transaction.
+    pub(in crate::storefront) async fn lock(&self, conn: &mut Connection) -> Result<Customer, Problem> {
+        let customer = customers::lock_customer(conn, self.customer.id).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
+        if tokens::lock_session_shared(conn, self.session).await? { Ok(customer) } else { Err(ProblemCode::CustomerTokenInvalid.into()) }
     }
 
     /// The number of the token.
@@ -76,9 +87,17 @@ where
             return Err(ProblemCode::CustomerTokenInvalid.into());
         }
         if session.last_used_at + USE_NOTED_EVERY <= storefront.clock.now() {
-            storefront.note_use(presented.id);
+            storefront.note_use(presented.id, session.began_at);
         }
-        Ok(Self { store, customer: Arc::clone(&session.customer), token: presented.id, request, shown: session.shown.clone() })
+        Ok(Self {
+            store,
+            customer: Arc::clone(&session.customer),
+            token: presented.id,
+            session: session.id,
+            proven_at: session.proven_at,
+            request,
+            shown: session.shown.clone(),
+        })
     }
 }
 
@@ -102,11 +121,11 @@ impl Storefront {
     }
 
     /// Records the use of a token outside of the request and restarts its lifetime.
-    fn note_use(&self, token: TokenId) {
+    fn note_use(&self, token: TokenId, began_at: DateTime<Utc>) {
         let this = self.clone();
         self.lifecycle.spawn(async move {
             let now = this.clock.now();
-            let expires_at = this.settings.token_expires_at(now);
+            let expires_at = this.settings.session_expires_at(began_at, now);
             let noted = async { tokens::note_use(&mut this.pool.acquire().await?, token, now, expires_at).await };
             match noted.await {
                 Ok(()) => this.caches.sessions.invalidate(&token),

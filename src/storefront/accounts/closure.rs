@@ -1,4 +1,5 @@
-//! Account closure: a code confirms the closure; then every session, device, provider link and code of the account is deleted or
+//! Account closure: a code to a contact that was proven before confirms the closure, and is the proof that a stolen token lacks, so the
+//! session need not be fresh; then every session, device, provider link and code of the account is deleted or
 //! revoked. The personal fields are blanked later (`storefront.erase_after`).
 
 use axum::Json;
@@ -18,20 +19,22 @@ use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
 use crate::storefront::accounts::code_body::CodeBody;
-use crate::storefront::accounts::{devices, social};
+use crate::storefront::accounts::{ending, known_devices, social, take_back};
 use crate::storefront::audit::ClientInfo;
-use crate::storefront::codes::{self, Asker, IssueRequest, Issued, Submission, Target};
+use crate::storefront::codes::{self, IssueRequest, Issued, Submission, Target};
+use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Routes, describe};
+use crate::storefront::sending::notices::{self, Occurrence};
 use crate::storefront::sending::send_limit;
-use crate::storefront::sending::sms_guard::Recipient;
+use crate::storefront::sms_guard::Recipient;
 use crate::storefront::state::Storefront;
-use crate::storefront::tokens::revoke_all_tokens;
+use crate::storefront::stores::Store;
 use crate::storefront::{customers, guessing};
 
 pub fn routes() -> Routes<Storefront> {
     let asking = describe("Send a verification code to close the account with.", routes::sent());
-    let asking = asking.refusing(&[ProblemCode::ContactMissing]).refusing(codes::TEXT_REFUSALS);
+    let asking = asking.refusing(&[ProblemCode::ContactMissing]).refusing(codes::TEXT_REFUSALS).refusing(codes::MAIL_REFUSALS);
     let closing = describe("Close the account with a verification code.", routes::done()).refusing(codes::CODE_REFUSALS);
     let routes = Routes::none().post("/customers/account-closure", asking, request);
     routes.post("/customers/confirm-account-closure", closing, confirm)
@@ -44,28 +47,27 @@ async fn request(
     client: ClientInfo,
     languages: AcceptedLanguages,
 ) -> Response {
-    let asker = Asker::new(&client.client(), caller.store.key_id);
-    let flow = send_code(&storefront, &caller, asker, &languages);
+    let flow = send_code(&storefront, &caller, client.client(), &languages);
     send_limit::limited(&storefront, &caller.store, client.address, flow.boxed()).await
 }
 
 async fn send_code(
     storefront: &Storefront,
     caller: &SignedInCustomer,
-    asker: Asker,
+    client: Client,
     languages: &AcceptedLanguages,
 ) -> Result<Issued, Problem> {
     let (phone, email) = (caller.customer.proven_phone(), caller.customer.proven_email());
     let identity = phone.clone().map(Identity::Phone).or_else(|| email.clone().map(Identity::Email)).ok_or(ProblemCode::ContactMissing)?;
     let issue_request = IssueRequest {
-        store: &caller.store,
+        store: Store::clone(&caller.store),
         purpose: Purpose::CloseAccount,
-        asker,
-        languages,
-        identity: &identity,
+        client,
+        languages: languages.clone(),
+        identity,
         requested_by: Some(caller.customer.id),
         customer: Some(caller.customer.id),
-        text: phone.map(Recipient::of),
+        text: phone.map(Recipient::proven),
         mail: email,
     };
     Ok(codes::issue(storefront, issue_request).await?)
@@ -76,13 +78,18 @@ async fn confirm(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
     client: ClientInfo,
+    languages: AcceptedLanguages,
     JsonBody(request): JsonBody<CodeBody>,
 ) -> Result<Json<Value>, Problem> {
-    close(&storefront, &caller, Submission::of(&request.code, &client.client(), caller.store.key_id, None)).await?;
+    let at = close(&storefront, &caller, Submission::of(&request.code, &client.client(), caller.store.key_id, None)).await?;
+    let (about, particulars) = (Notice::AccountClosed, Particulars::default());
+    let occurrence = Occurrence { store: &caller.store, languages: &languages, about, particulars, at };
+    notices::tell(&storefront, &caller.customer, occurrence).await;
     Ok(Json(json!({ "status": "ok" })))
 }
 
-async fn close(storefront: &Storefront, caller: &SignedInCustomer, submission: Submission<'_>) -> Result<(), Problem> {
+/// Closes the account and returns when that was. What is logged of the notice is of the same instant, and is erased with the account.
+async fn close(storefront: &Storefront, caller: &SignedInCustomer, submission: Submission<'_>) -> Result<DateTime<Utc>, Problem> {
     let id = caller.customer.id;
     let verified_code = codes::check(storefront, caller.store.id, Purpose::CloseAccount, Target::RequestedBy(id), submission).await?;
 
@@ -96,15 +103,16 @@ async fn close(storefront: &Storefront, caller: &SignedInCustomer, submission: S
     }
     tx.commit().await?;
     storefront.caches.invalidate_customer(id);
-    Ok(())
+    Ok(now)
 }
 
 /// Closes an account that the caller has locked, with all that opens it, and publishes it. Returns `false` if it is closed already.
 pub async fn close_account(conn: &mut Connection, origin: Origin, id: CustomerId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let Some(customer) = customers::close_customer(conn, id, now).await? else { return Ok(false) };
-    revoke_all_tokens(conn, id, now).await?;
-    devices::forget_devices(conn, id).await?;
+    ending::end_all(conn, id, now).await?;
     social::forget_links(conn, id).await?;
+    take_back::forget_changes_of(conn, id).await?;
+    known_devices::forget_known_devices(conn, id).await?;
     codes::forget_codes(conn, id).await?;
     guessing::forget_clients(conn, id).await?;
     customers::publish(conn, origin, CUSTOMER_CLOSED, &customer, now).await?;

@@ -1,5 +1,5 @@
-//! Contact change: a signed-in customer verifies a phone number or an email address. The code is sent to the new one, which is
-//! saved once the code is confirmed. The address that was proven before is notified by mail.
+//! Contact change: a signed-in customer verifies a phone number or an email address. The session has to be fresh. The code is sent to the
+//! new contact, which is saved once the code is confirmed. The contacts that were proven before are told.
 
 use axum::Json;
 use axum::extract::State;
@@ -13,15 +13,21 @@ use crate::kernel::database::violated_constraint;
 use crate::kernel::json::JsonBody;
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::storefront::access::SignedInCustomer;
+use crate::storefront::access::{FreshCustomer, SignedInCustomer};
 use crate::storefront::accounts::code_body::CodeBody;
+use crate::storefront::accounts::take_back::{self, Remembered};
 use crate::storefront::audit::ClientInfo;
-use crate::storefront::codes::{self, Asker, IssueRequest, Issued, Submission, Target};
-use crate::storefront::customers;
+use crate::storefront::codes::{self, IssueRequest, Issued, Submission, Target};
+use crate::storefront::customers::{self, Customer};
+use crate::storefront::guessing::Client;
+use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Routes, body, describe};
-use crate::storefront::sending::{change_notice, send_limit, sms_guard};
+use crate::storefront::sending::notices::{self, Occurrence};
+use crate::storefront::sending::{read_number, send_limit};
+use crate::storefront::sms_guard::Recipient;
 use crate::storefront::state::Storefront;
+use crate::storefront::stores::Store;
 
 pub fn routes() -> Routes<Storefront> {
     let asking = |sentence| describe(sentence, routes::sent());
@@ -49,14 +55,14 @@ body! {
 /// `POST customers/request-phone-verification`
 async fn request_phone(
     State(storefront): State<Storefront>,
-    caller: SignedInCustomer,
+    FreshCustomer(caller): FreshCustomer,
     client: ClientInfo,
     languages: AcceptedLanguages,
     body: Result<JsonBody<PhoneRequest>, Problem>,
 ) -> Response {
     let flow = async {
-        let number = sms_guard::read_number(&storefront, caller.store.id, &body?.0.phone).await?;
-        send_code(&storefront, (&caller, &client), &languages, Identity::Phone(number)).await
+        let number = read_number(&storefront, &caller.store, &body?.0.phone).await?;
+        send_code(&storefront, &caller, client.client(), &languages, Identity::Phone(number)).await
     };
     send_limit::limited(&storefront, &caller.store, client.address, flow.boxed()).await
 }
@@ -73,12 +79,12 @@ body! {
 /// `POST customers/request-email-verification`
 async fn request_email(
     State(storefront): State<Storefront>,
-    caller: SignedInCustomer,
+    FreshCustomer(caller): FreshCustomer,
     client: ClientInfo,
     languages: AcceptedLanguages,
     body: Result<JsonBody<EmailRequest>, Problem>,
 ) -> Response {
-    let flow = async { send_code(&storefront, (&caller, &client), &languages, Identity::Email(read_address(&body?.0.email)?)).await };
+    let flow = async { send_code(&storefront, &caller, client.client(), &languages, Identity::Email(read_address(&body?.0.email)?)).await };
     send_limit::limited(&storefront, &caller.store, client.address, flow.boxed()).await
 }
 
@@ -90,7 +96,8 @@ fn read_address(text: &str) -> Result<EmailAddress, Problem> {
 
 async fn send_code(
     storefront: &Storefront,
-    (caller, client): (&SignedInCustomer, &ClientInfo),
+    caller: &SignedInCustomer,
+    client: Client,
     languages: &AcceptedLanguages,
     identity: Identity,
 ) -> Result<Issued, Problem> {
@@ -99,22 +106,35 @@ async fn send_code(
         Identity::Email(_) => (Purpose::VerifyEmail, ProblemCode::EmailTaken),
     };
     let owner = customers::find_proven(&mut storefront.pool.acquire().await?, caller.store.id, &identity).await?;
-    if owner.is_some_and(|owner| owner.id != caller.customer.id) {
+    if owner.as_ref().is_some_and(|owner| owner.id != caller.customer.id) {
         return Err(taken.into());
     }
     let (text, mail) = codes::channels_for(&identity);
+    // Who proves their number again is no stranger.
+    let text = text.map(|text| if owner.is_some() { Recipient::proven(text.number) } else { text });
     let issue_request = IssueRequest {
-        store: &caller.store,
+        store: Store::clone(&caller.store),
         purpose,
-        asker: Asker::new(&client.client(), caller.store.key_id),
-        languages,
-        identity: &identity,
+        client,
+        languages: languages.clone(),
+        identity,
         requested_by: Some(caller.customer.id),
         customer: Some(caller.customer.id),
         text,
         mail,
     };
     Ok(codes::issue(storefront, issue_request).await?)
+}
+
+/// Requires a fresh session, or a code that was asked for: only a fresh session can ask for one, and the code lives ten minutes however old the
+/// session gets meanwhile (interface 1, rule 7).
+async fn require_proof(storefront: &Storefront, caller: &SignedInCustomer, purpose: Purpose) -> Result<(), Problem> {
+    let Err(stale) = caller.require_fresh(storefront) else { return Ok(()) };
+    let mut conn = storefront.pool.acquire().await?;
+    match codes::was_requested_by(&mut conn, caller.store.id, purpose, caller.customer.id).await? {
+        true => Ok(()),
+        false => Err(stale),
+    }
 }
 
 /// `POST customers/verify-phone-number`
@@ -126,6 +146,7 @@ async fn confirm_phone(
     JsonBody(request): JsonBody<CodeBody>,
 ) -> Result<Json<Value>, Problem> {
     let submission = Submission::of(&request.code, &client.client(), caller.store.key_id, None);
+    require_proof(&storefront, &caller, Purpose::VerifyPhone).await?;
     save(&storefront, &caller, &languages, Purpose::VerifyPhone, submission).await
 }
 
@@ -138,6 +159,7 @@ async fn confirm_email(
     JsonBody(request): JsonBody<CodeBody>,
 ) -> Result<Json<Value>, Problem> {
     let submission = Submission::of(&request.code, &client.client(), caller.store.key_id, None);
+    require_proof(&storefront, &caller, Purpose::VerifyEmail).await?;
     save(&storefront, &caller, &languages, Purpose::VerifyEmail, submission).await
 }
 
@@ -161,17 +183,41 @@ async fn save(
     codes::forget_open_codes(&mut tx, caller.customer.id).await?;
     let saved = customers::set_proven(&mut tx, caller.customer.id, &identity, now).await.map_err(refuse_taken)?;
     let customer = saved.ok_or(ProblemCode::CustomerTokenInvalid)?;
+    let changed = changed(&before, &customer);
+    let remembered = match changed {
+        Some(_) => Some(take_back::remember(storefront, &mut tx, caller.store.id, &before, now).await?),
+        None => None,
+    };
     let lost = customers::settle_claims(&mut tx, (caller.origin(), caller.store.id), customer.id, &identity, now).await?;
     customers::publish(&mut tx, caller.origin(), CUSTOMER_UPDATED, &customer, now).await?;
     tx.commit().await?;
     storefront.caches.invalidate_losers(lost);
     storefront.caches.invalidate_customer(customer.id);
-    change_notice::notify_of_change(storefront, &caller.store, languages, (&before, &customer), now).await;
+    if let Some((about, Remembered { code, owner, newcomer })) = changed.zip(remembered) {
+        let code = code.shown();
+        let occurrence = |about, code| {
+            let particulars = Particulars { code, name: "" };
+            Occurrence { store: &caller.store, languages, about, particulars, at: now }
+        };
+        notices::tell(storefront, &owner, occurrence(about, code.as_str())).await;
+        notices::tell(storefront, &newcomer, occurrence(Notice::ContactChanged, "")).await;
+    }
     Ok(Json(json!({ "customer": customer.present() })))
 }
 
+/// Which of the proven contacts is another one now.
+fn changed(before: &Customer, after: &Customer) -> Option<Notice> {
+    if before.proven_email() != after.proven_email() {
+        Some(Notice::EmailChanged)
+    } else if before.proven_phone() != after.proven_phone() {
+        Some(Notice::PhoneChanged)
+    } else {
+        None
+    }
+}
+
 /// Maps the constraint violation of two customers who verify the same number or address at the same time. The first one gets it.
-fn refuse_taken(error: sqlx::Error) -> Problem {
+pub(super) fn refuse_taken(error: sqlx::Error) -> Problem {
     match violated_constraint(&error) {
         Some("customers_proven_phone") => ProblemCode::PhoneTaken.into(),
         Some("customers_proven_email") => ProblemCode::EmailTaken.into(),

@@ -6,7 +6,7 @@ use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, CustomerId};
 use crate::storefront::accounts::{devices, social};
-use crate::storefront::sending::sms_guard;
+use crate::storefront::sms_guard;
 use crate::storefront::{audit, card, customers, tokens};
 
 /// The stored data of one customer.

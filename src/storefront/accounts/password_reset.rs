@@ -1,9 +1,9 @@
 //! Password reset: a customer who forgot the password, has none or wants another one sets a new password with a sign-in code. Every other
-//! session is revoked and the links to identity providers are deleted. A provider that vouches for the account's proven address is linked
-//! again at the next sign-in.
+//! session ends with its push devices, and the links to identity providers are suspended: one whose provider vouches for the account's proven
+//! address signs in again by itself, the others once the customer has linked them again. The answer lists what opens the account.
 //!
-//! A token alone does not set a password. It can verify another number or address for the account ([`contact_change`](crate::storefront::accounts::contact_change)), to which a
-//! sign-in code can then be sent; the address that was proven before is notified of that change.
+//! A token alone does not set a password. Nor does it verify another number or address for the account, to which a sign-in code could then be
+//! sent: that takes a fresh session ([`contact_change`](crate::storefront::accounts::contact_change)).
 
 use axum::Json;
 use axum::extract::State;
@@ -15,22 +15,21 @@ use serde_json::Value;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonBody;
-use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::signed_in::{SignedIn, audited};
-use crate::storefront::accounts::social;
+use crate::storefront::accounts::{ending, new_password, review, social};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
 use crate::storefront::codes::{self, Submission, SubmittedCode, Target};
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Body, Routes, body, describe};
 use crate::storefront::state::Storefront;
-use crate::storefront::tokens::revoke_all_tokens;
 use crate::storefront::{customers, guessing, passwords};
 
 pub fn routes() -> Routes<Storefront> {
     let doc = describe(
-        "Set a new password with a verification code, end all other sessions and delete the links to identity providers.",
-        routes::login(),
+        "Set a new password with a verification code, end all other sessions and suspend the links to identity providers.",
+        routes::login_with([("review", review::schema())]),
     );
     let doc = doc.taking_body(ResetRequest::schema()).restricting("password", passwords::length());
     let doc = doc.refusing(codes::CODE_REFUSALS).refusing(&[ProblemCode::AccountBanned, ProblemCode::Overloaded]);
@@ -59,16 +58,19 @@ async fn reset(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     client: ClientInfo,
+    languages: AcceptedLanguages,
     JsonBody(request): JsonBody<ResetRequest>,
 ) -> Result<Json<Value>, Problem> {
     let attempt = SignInAttempt::new(&store, Method::PasswordReset, Some(&request.identity), client);
-    let signed_in = audited(&storefront, &attempt, set_password(&storefront, &attempt, &request).boxed()).await?;
-    Ok(Json(signed_in.answer(&storefront.settings)))
+    let signed_in = audited(&storefront, (&attempt, &languages), set_password(&storefront, &attempt, &request).boxed()).await?;
+    let mut answer = signed_in.answer(&storefront.settings);
+    answer["review"] = signed_in.review(&mut storefront.pool.acquire().await?).await?;
+    Ok(Json(answer))
 }
 
 async fn set_password(storefront: &Storefront, attempt: &SignInAttempt<'_>, request: &ResetRequest) -> Result<SignedIn, Problem> {
     // Checked before the code: an unacceptable password must not cost a guess.
-    let password = passwords::parse(&request.password).map_err(|error| FieldErrors::one("password", error.to_string()))?;
+    let password = new_password::accept(storefront, &request.password).await?;
     let identity = attempt.identity.as_ref().ok_or(ProblemCode::CodeInvalid)?;
     let target = Target::Identities(vec![identity.key()]);
     // Before the code is checked: a full queue must not cost a guess.
@@ -83,11 +85,12 @@ async fn set_password(storefront: &Storefront, attempt: &SignInAttempt<'_>, requ
     let customer = verified_code.consume_for_account(&mut tx, now).await?;
     let id = customer.id;
     customers::reset_password(&mut tx, id, &hash).await?;
-    revoke_all_tokens(&mut tx, id, now).await?;
-    social::forget_links(&mut tx, id).await?;
+    ending::end_all(&mut tx, id, now).await?;
+    social::suspend_links(&mut tx, id, now).await?;
     // Somebody else may have been in the account, on a device that would be known from then on.
     guessing::forget_clients(&mut tx, id).await?;
-    let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
+    let mut signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
+    signed_in.has_new_password = true;
     tx.commit().await?;
     storefront.caches.invalidate_customer(id);
     Ok(signed_in)
@@ -97,8 +100,8 @@ async fn set_password(storefront: &Storefront, attempt: &SignInAttempt<'_>, requ
 /// an operator who cannot choose one. The caller has locked the account.
 pub async fn withdraw_password(conn: &mut Connection, id: CustomerId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     customers::remove_password(conn, id).await?;
-    revoke_all_tokens(conn, id, now).await?;
-    social::forget_links(conn, id).await?;
+    ending::end_all(conn, id, now).await?;
+    social::suspend_links(conn, id, now).await?;
     guessing::forget_clients(conn, id).await?;
     codes::forget_open_codes(conn, id).await
 }

@@ -16,6 +16,7 @@ use crate::kernel::json::JsonBody;
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::storefront::access::CallingStore;
+use crate::storefront::accounts::new_password;
 use crate::storefront::accounts::signed_in::{SignedIn, audited};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
 use crate::storefront::codes::{self, Asker, IssueRequest, Issued, Submission, SubmittedCode, Target};
@@ -23,7 +24,7 @@ use crate::storefront::customers::{self, NewCustomer};
 use crate::storefront::passwords;
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Body, Routes, Sent, body, describe, describe_with};
-use crate::storefront::sending::{send_limit, sms_guard};
+use crate::storefront::sending::{read_number, send_limit};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 
@@ -75,20 +76,19 @@ async fn request_creation_code(
     languages: AcceptedLanguages,
     body: Result<JsonBody<CreationCodeRequest>, Problem>,
 ) -> Response {
-    let asker = Asker::new(&client.client(), store.key_id);
-    let flow = async { send_creation_code(&storefront, &store, asker, &languages, body?.0).await };
+    let flow = async { send_creation_code(&storefront, &store, client.client(), &languages, body?.0).await };
     send_limit::limited(&storefront, &store, client.address, flow.boxed()).await
 }
 
 async fn send_creation_code(
     storefront: &Storefront,
     store: &Store,
-    asker: Asker,
+    client: Client,
     languages: &AcceptedLanguages,
     request: CreationCodeRequest,
 ) -> Result<Issued, Problem> {
     let identity = match request.mode {
-        Some(Mode::Sms) => Identity::Phone(sms_guard::read_number(storefront, store.id, &request.identity).await?),
+        Some(Mode::Sms) => Identity::Phone(read_number(storefront, store, &request.identity).await?),
         // A code goes by mail unless the app says otherwise; a phone number shows that it forgot to.
         None if PhoneNumber::parse(&request.identity).is_ok() => {
             return Err(FieldErrors::one("mode", "This is a phone number. Ask for the code with mode=sms, so that it is sent as a text."));
@@ -103,11 +103,11 @@ async fn send_creation_code(
     }
     let (text, mail) = codes::channels_for(&identity);
     let issue_request = IssueRequest {
-        store,
+        store: store.clone(),
         purpose: Purpose::CreateAccount,
-        asker,
-        languages,
-        identity: &identity,
+        client,
+        languages: languages.clone(),
+        identity,
         requested_by: None,
         customer: None,
         text,
@@ -193,16 +193,20 @@ async fn register(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     client: ClientInfo,
+    languages: AcceptedLanguages,
     JsonBody(request): JsonBody<RegistrationRequest>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
     let identity = [&request.identity, &request.email, &request.phone].into_iter().flatten().next();
     let attempt = SignInAttempt::new(&store, Method::Registration, identity.map(String::as_str), client);
-    let signed_in = audited(&storefront, &attempt, create_account(&storefront, &attempt, &request).boxed()).await?;
+    let signed_in = audited(&storefront, (&attempt, &languages), create_account(&storefront, &attempt, &request).boxed()).await?;
     Ok((StatusCode::CREATED, Json(signed_in.answer(&storefront.settings))))
 }
 
 async fn create_account(storefront: &Storefront, attempt: &SignInAttempt<'_>, request: &RegistrationRequest) -> Result<SignedIn, Problem> {
-    let registration = request.parse()?;
+    let mut registration = request.parse()?;
+    if let Some(password) = &registration.password {
+        registration.password = Some(new_password::accept(storefront, password).await?);
+    }
     let store = attempt.store;
     // Before the code is checked: a full queue must not cost a guess.
     let client = attempt.client.client();

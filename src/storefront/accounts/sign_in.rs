@@ -22,8 +22,8 @@ use crate::storefront::guessing::Kind;
 use crate::storefront::passwords;
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Body, Routes, body, describe};
-use crate::storefront::sending::send_limit;
-use crate::storefront::sending::sms_guard::{self, Recipient};
+use crate::storefront::sending::{read_number, send_limit};
+use crate::storefront::sms_guard::{Recipient, Standing};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 
@@ -35,6 +35,7 @@ pub fn routes() -> Routes<Storefront> {
     let asking = describe("Send a verification code to sign in with.", routes::sent())
         .refusing(&[ProblemCode::CustomerNotFound])
         .refusing(codes::TEXT_REFUSALS)
+        .refusing(codes::MAIL_REFUSALS)
         .taking_body(SmsLoginRequest::schema())
         .needing_one_of(&["phone", "identity"]);
     let by_code = describe("Sign in with a verification code.", routes::login()).refusing(codes::CODE_REFUSALS);
@@ -75,8 +76,7 @@ async fn login_with_sms(
     languages: AcceptedLanguages,
     body: Result<JsonBody<SmsLoginRequest>, Problem>,
 ) -> Response {
-    let asking =
-        Asking { storefront: &storefront, store: &store, asker: Asker::new(&client.client(), store.key_id), languages: &languages };
+    let asking = Asking { storefront: &storefront, store: &store, client: client.client(), languages: &languages };
     let flow = async { send_sign_in_code(&asking, &body?.0).await };
     send_limit::limited(&storefront, &store, client.address, flow.boxed()).await
 }
@@ -85,7 +85,7 @@ async fn login_with_sms(
 struct Asking<'a> {
     storefront: &'a Storefront,
     store: &'a Store,
-    asker: Asker,
+    client: Client,
     languages: &'a AcceptedLanguages,
 }
 
@@ -104,25 +104,26 @@ async fn mail_sign_in_code(asking: &Asking<'_>, address: &str) -> Result<Issued,
     let identity = Identity::Email(address);
     let customer = customers::find_proven(&mut asking.storefront.pool.acquire().await?, asking.store.id, &identity).await?;
     let customer = customer.ok_or(ProblemCode::CustomerNotFound)?;
-    issue(asking, (&identity, &customer), None).await
+    issue(asking, (identity, &customer), None).await
 }
 
 async fn text_sign_in_code(asking: &Asking<'_>, phone: &str) -> Result<Issued, Problem> {
-    let number = sms_guard::read_number(asking.storefront, asking.store.id, phone).await?;
+    let number = read_number(asking.storefront, asking.store, phone).await?;
     let identity = Identity::Phone(number.clone());
     let customer = customers::find_by_identity(&mut asking.storefront.pool.acquire().await?, asking.store.id, &identity).await?;
     let customer = customer.ok_or(ProblemCode::CustomerNotFound)?;
-    let text = Recipient { number, is_unproven: customer.proven_phone().is_none() };
-    issue(asking, (&identity, &customer), Some(text)).await
+    let standing = if customer.proven_phone().is_some() { Standing::Proven } else { Standing::Unproven };
+    let text = Recipient { number, standing };
+    issue(asking, (identity, &customer), Some(text)).await
 }
 
 /// Sends a sign-in code to `text` if it is given and the guard allows it, otherwise to the customer's proven address.
-async fn issue(asking: &Asking<'_>, (identity, customer): (&Identity, &Customer), text: Option<Recipient>) -> Result<Issued, Problem> {
+async fn issue(asking: &Asking<'_>, (identity, customer): (Identity, &Customer), text: Option<Recipient>) -> Result<Issued, Problem> {
     let issue_request = IssueRequest {
-        store: asking.store,
+        store: asking.store.clone(),
         purpose: Purpose::SignIn,
-        asker: asking.asker,
-        languages: asking.languages,
+        client: asking.client,
+        languages: asking.languages.clone(),
         identity,
         requested_by: None,
         customer: Some(customer.id),
@@ -151,10 +152,11 @@ async fn verify_code(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     client: ClientInfo,
+    languages: AcceptedLanguages,
     JsonBody(request): JsonBody<CodeLoginRequest>,
 ) -> Result<Json<Value>, Problem> {
     let attempt = SignInAttempt::new(&store, Method::Code, Some(&request.identity), client);
-    let signed_in = audited(&storefront, &attempt, sign_in_by_code(&storefront, &attempt, &request).boxed()).await?;
+    let signed_in = audited(&storefront, (&attempt, &languages), sign_in_by_code(&storefront, &attempt, &request).boxed()).await?;
     Ok(Json(signed_in.answer(&storefront.settings)))
 }
 
@@ -188,10 +190,11 @@ async fn login(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     client: ClientInfo,
+    languages: AcceptedLanguages,
     JsonBody(request): JsonBody<PasswordLoginRequest>,
 ) -> Result<Json<Value>, Problem> {
     let attempt = SignInAttempt::new(&store, Method::Password, Some(&request.identity), client);
-    let signed_in = audited(&storefront, &attempt, sign_in_by_password(&storefront, &attempt, &request).boxed()).await?;
+    let signed_in = audited(&storefront, (&attempt, &languages), sign_in_by_password(&storefront, &attempt, &request).boxed()).await?;
     Ok(Json(signed_in.answer(&storefront.settings)))
 }
 
@@ -217,7 +220,7 @@ async fn sign_in_by_password(
     let in_flight = InFlight::new(storefront, guess, counted);
     for _ in 0..MAX_COMPARISONS {
         let stored = customer.as_ref().and_then(|customer| customer.password_hash.clone());
-        let compared = place.compare(request.password.clone(), stored).await;
+        let compared = passwords::compare(&place, &request.password, stored).await;
         let mut right = match (customer, compared) {
             (Some(customer), Comparison::Right | Comparison::RightButOutdated) => customer,
             _ => break,
@@ -241,7 +244,7 @@ async fn sign_in_by_password(
     Err(ProblemCode::CredentialsInvalid.into())
 }
 
-/// Replaces the hash of a right password with one that has the current parameters.
+/// Replaces the hash of a right password with one that has the current parameters and the one spelling.
 async fn hash_anew(
     storefront: &Storefront,
     place: &HashingPlace,
@@ -249,7 +252,7 @@ async fn hash_anew(
     customer: &mut Customer,
 ) -> Result<(), sqlx::Error> {
     let Some(older) = &customer.password_hash else { return Ok(()) };
-    let newer = place.hash(password.clone()).await;
+    let newer = place.hash(passwords::normalized(password)).await;
     if customers::set_password_hash(&mut storefront.pool.acquire().await?, customer.id, older, &newer).await? {
         customer.password_hash = Some(newer);
     }

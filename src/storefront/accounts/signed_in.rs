@@ -5,13 +5,18 @@ use futures::future::BoxFuture;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 
+use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::database::Connection;
 use crate::kernel::error_chain::chain;
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::providers::identity::Provider;
+use crate::storefront::accounts::{ending, known_devices, review};
 use crate::storefront::audit::{self, SignInAttempt};
 use crate::storefront::customers::Customer;
+use crate::storefront::messages::{Notice, Particulars};
+use crate::storefront::sending::notices::{self, Occurrence};
 use crate::storefront::state::{Settings, Storefront};
-use crate::storefront::tokens::{self, TokenId};
+use crate::storefront::tokens::{self, Before, Issued, TokenId};
 
 /// A customer with a newly issued token.
 #[derive(Debug)]
@@ -20,9 +25,19 @@ pub struct SignedIn {
     /// The session that the token opens.
     pub(in crate::storefront) session: TokenId,
     pub(in crate::storefront) customer: Customer,
+    /// What was known of the customer before the sign-in.
+    before: Before,
+    /// The provider that was linked to an account which was there before.
+    pub(super) linked: Option<Provider>,
+    /// Whether the customer is told of the new password.
+    pub(super) has_new_password: bool,
 }
 
 impl SignedIn {
+    fn new(Issued { token, before }: Issued, customer: Customer) -> Self {
+        Self { token, customer, before, linked: None, has_new_password: false }
+    }
+
     /// The login response of interface 1. With `storefront.flat_login` it also contains the customer's fields at its top level.
     pub fn answer(&self, settings: &Settings) -> Value {
         let customer = self.customer.present();
@@ -30,6 +45,11 @@ impl SignedIn {
         answer.insert("token".to_owned(), json!(self.token.expose_secret()));
         answer.insert("customer".to_owned(), Value::Object(customer));
         Value::Object(answer)
+    }
+
+    /// What opens the account now.
+    pub async fn review(&self, conn: &mut Connection) -> Result<Value, sqlx::Error> {
+        review::of(conn, &self.customer).await
     }
 }
 
@@ -44,8 +64,8 @@ impl Storefront {
         now: DateTime<Utc>,
     ) -> Result<SignedIn, Problem> {
         refuse_banned(&customer)?;
-        let (session, token) = tokens::issue(conn, attempt, customer.id, self.settings.token_expires_at(now), now).await?;
-        Ok(SignedIn { token, session, customer })
+        let issued = tokens::issue(conn, attempt, customer.id, self.settings.session_expires_at(now, now), now).await?;
+        Ok(SignedIn::new(issued, customer))
     }
 
     /// The same after a right password. Returns `None` and issues no token if the password hash has been replaced since (even by an
@@ -58,9 +78,9 @@ impl Storefront {
         now: DateTime<Utc>,
     ) -> Result<Option<SignedIn>, Problem> {
         refuse_banned(&customer)?;
-        let expires_at = self.settings.token_expires_at(now);
-        let token = tokens::issue_unless_password_replaced(conn, attempt, &customer, expires_at, now).await?;
-        Ok(token.map(|(session, token)| SignedIn { token, session, customer }))
+        let expires_at = self.settings.session_expires_at(now, now);
+        let issued = tokens::issue_unless_password_replaced(conn, attempt, &customer, expires_at, now).await?;
+        Ok(issued.map(|issued| SignedIn::new(issued, customer)))
     }
 }
 
@@ -73,25 +93,70 @@ fn refuse_banned(customer: &Customer) -> Result<(), Problem> {
 /// The flow is boxed, so that the large state of its queries is not moved from future to future.
 pub async fn audited(
     storefront: &Storefront,
-    attempt: &SignInAttempt<'_>,
+    (attempt, languages): (&SignInAttempt<'_>, &AcceptedLanguages),
     flow: BoxFuture<'_, Result<SignedIn, Problem>>,
 ) -> Result<SignedIn, Problem> {
     let result = flow.await;
     storefront.metrics.tried(attempt.method.as_str(), result.is_ok());
-    if let Err(problem) = &result {
-        let now = storefront.clock.now();
-        let is_recorded = storefront.refusals.is_recorded(attempt, now);
-        let written = async {
-            let mut conn = storefront.pool.acquire().await?;
-            match is_recorded {
-                true => audit::insert_refusal(&mut conn, attempt, problem.code(), now).await,
-                false => audit::count_refusal(&mut conn, attempt, problem.code(), now).await,
+    match &result {
+        // Boxed, because the flow's caller would otherwise carry the state of all notices.
+        Ok(signed_in) => Box::pin(follow_up(storefront, (attempt, languages), signed_in)).await,
+        Err(problem) => {
+            let now = storefront.clock.now();
+            let is_recorded = storefront.refusals.is_recorded(attempt, now);
+            let written = async {
+                let mut conn = storefront.pool.acquire().await?;
+                match is_recorded {
+                    true => audit::insert_refusal(&mut conn, attempt, problem.code(), now).await,
+                    false => audit::count_refusal(&mut conn, attempt, problem.code(), now).await,
+                }
+            };
+            if let Err(error) = written.await {
+                // The failure to record a refusal does not change the response.
+                tracing::error!(error = chain(&error), "a refused sign-in could not be recorded in the audit log");
             }
-        };
-        if let Err(error) = written.await {
-            // The failure to record a refusal does not change the response.
-            tracing::error!(error = chain(&error), "a refused sign-in could not be recorded in the audit log");
         }
     }
     result
+}
+
+/// What follows a sign-in that has committed: the sessions beyond `storefront.sessions_per_customer` end, and the customer is told of what
+/// may be news. After the commit, because only then the last of several parallel sign-ins sees all of them.
+async fn follow_up(storefront: &Storefront, (attempt, languages): (&SignInAttempt<'_>, &AcceptedLanguages), signed_in: &SignedIn) {
+    let (customer, at) = (&signed_in.customer, storefront.clock.now());
+    let device = attempt.client.device();
+    let is_new_device = match settle(storefront, (attempt, &device), signed_in, at).await {
+        Ok(is_new_device) => is_new_device,
+        Err(error) => {
+            tracing::error!(error = chain(&error), "what follows a sign-in could not be recorded");
+            return;
+        }
+    };
+    let (about, name) = if signed_in.has_new_password {
+        (Notice::PasswordChanged, String::new())
+    } else if let Some(provider) = &signed_in.linked {
+        (Notice::ProviderLinked, storefront.identity_providers.name_of(provider))
+    } else if is_new_device {
+        (Notice::NewSignIn, device)
+    } else {
+        return;
+    };
+    let particulars = Particulars { code: "", name: &name };
+    notices::tell(storefront, customer, Occurrence { store: attempt.store, languages, about, particulars, at }).await;
+}
+
+/// Ends surplus sessions and remembers the device. Returns whether it is a new one. Whoever has few sessions and a device that was seen within
+/// a day waits for no further statement.
+async fn settle(
+    storefront: &Storefront,
+    (attempt, device): (&SignInAttempt<'_>, &str),
+    SignedIn { customer, before, .. }: &SignedIn,
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
+    let kept = storefront.settings.sessions_per_customer.get();
+    // Not only beyond the limit, because parallel sign-ins do not see each other before they commit.
+    if before.sessions >= i64::from(kept / 2) && ending::end_surplus(&mut storefront.pool.acquire().await?, customer.id, kept, now).await? {
+        storefront.caches.invalidate_customer(customer.id);
+    }
+    known_devices::remember(storefront, (attempt.store.id, customer.id), device, before.device, now).await
 }

@@ -1,5 +1,7 @@
 //! The sign-in audit: every attempt with its method, its origin and its outcome. It never contains a code, a token or a password.
 
+mod device;
+mod device_name;
 mod figures;
 mod queries;
 mod refusals;
@@ -19,6 +21,7 @@ use crate::providers::identity::Provider;
 use crate::storefront::guessing::Client;
 use crate::storefront::stores::Store;
 
+pub use device_name::{DEVICE_NAME_MAX_LEN, DeviceName};
 pub use figures::{count_hours, forget_hours, list_figures};
 pub use queries::{LoggedSignIn, count_refusal, export_sign_ins, forget_leavers, forget_sign_ins, insert_refusal, list_sign_ins};
 pub use refusals::Refusals;
@@ -58,6 +61,16 @@ pub struct ClientInfo {
     pub request: RequestId,
     pub address: ClientAddress,
     pub user_agent: Option<String>,
+    /// What the app calls the device.
+    pub device_name: Option<DeviceName>,
+}
+
+impl ClientInfo {
+    /// The device in a few words: the browser or app, the system, and the name that the app gives it. Versions change with every update and
+    /// addresses with every network, so neither is part of it.
+    pub fn device(&self) -> String {
+        device::describe(self.user_agent.as_deref(), self.device_name.as_ref())
+    }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for ClientInfo {
@@ -67,7 +80,8 @@ impl<S: Send + Sync> FromRequestParts<S> for ClientInfo {
         let request = RequestId::from_request_parts(parts, state).await?;
         let address = ClientAddress::from_request_parts(parts, state).await?;
         let user_agent = parts.headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
-        Ok(Self { request, address, user_agent: user_agent.map(|text| text.chars().take(255).collect()) })
+        let user_agent = user_agent.map(|text| text.chars().take(255).collect());
+        Ok(Self { request, address, user_agent, device_name: DeviceName::of_headers(&parts.headers) })
     }
 }
 

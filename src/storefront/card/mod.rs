@@ -8,6 +8,7 @@
 
 mod customer;
 mod queries;
+mod setup_limit;
 
 use axum::Json;
 use axum::extract::State;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use crate::gateways::GatewayError;
+use crate::kernel::client_address::ClientAddress;
 use crate::kernel::error_chain::chain;
 use crate::kernel::json::JsonOptions;
 use crate::kernel::openapi::object;
@@ -125,6 +127,11 @@ async fn ephemeral_key(
 }
 
 /// `POST customers/card-setup-intent`
-async fn setup_intent(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Json<Value>, Problem> {
+async fn setup_intent(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    client: ClientAddress,
+) -> Result<Json<Value>, Problem> {
+    setup_limit::count(&storefront, &caller, client).await?;
     Ok(Json(grant(&storefront, &caller, &Wish::SetupIntent).await?))
 }

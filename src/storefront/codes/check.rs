@@ -15,7 +15,7 @@ use crate::storefront::codes::{Asker, Request, SubmittedCode, Target, is_digest,
 use crate::storefront::customers::{self, Customer};
 use crate::storefront::guessing::{self, Client, Exceeded, Guess, Kind};
 use crate::storefront::purpose::Purpose;
-use crate::storefront::sending::sms_guard;
+use crate::storefront::sms_guard;
 use crate::storefront::state::Storefront;
 
 #[derive(Debug, thiserror::Error)]

@@ -13,7 +13,7 @@ use crate::storefront::test_identities::find_test_identity;
 
 /// Returns `None` if the code has to be sent: the identity is not for tests, or a customer has it. The fixed code never opens the account
 /// of a customer, and no customer's account gets a test identity.
-pub(super) async fn issue(storefront: &Storefront, request: &IssueRequest<'_>, now: DateTime<Utc>) -> Result<Option<Channel>, IssueError> {
+pub(super) async fn issue(storefront: &Storefront, request: &IssueRequest, now: DateTime<Utc>) -> Result<Option<Channel>, IssueError> {
     let key = request.identity.key();
     let mut tx = storefront.pool.begin().await?;
     let Some(tested) = find_test_identity(&mut tx, request.store.id, &key).await? else { return Ok(None) };

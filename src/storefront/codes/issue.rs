@@ -2,18 +2,19 @@
 //!
 //! The row is inserted before the message is sent and deleted if the message is not sent. Parallel requests therefore send one
 //! message, and no transaction is open during the call to a provider. After a timeout the code stays valid, because the provider may
-//! have sent the message. The message is sent even if the client disconnects in the meantime.
+//! have sent the message. A client that disconnects changes nothing: what was begun is finished, and what was counted is sent.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
+use ipnet::IpNet;
 use secrecy::SecretString;
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::contact::{EmailAddress, Identity, PhoneNumber};
+use crate::contact::{EmailAddress, Identity};
 use crate::kernel::crypto::random_digits;
-use crate::kernel::database::Connection;
+use crate::kernel::database::{Connection, Transaction};
 use crate::kernel::ids::{CodeId, CustomerId, TestIdentityId};
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -24,21 +25,21 @@ use crate::storefront::codes::{Asker, Handle, Request, digest, fixed, queries};
 use crate::storefront::customers;
 use crate::storefront::messages::Occasion;
 use crate::storefront::purpose::Purpose;
-use crate::storefront::sending::sms_guard::{self, Recipient, TextRefusal};
-use crate::storefront::sending::{Channel, mail_limit};
+use crate::storefront::sending::{Channel, judge_text, mail_limit};
+use crate::storefront::sms_guard::{self, AskedText, Recipient, TextRefusal};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 
 #[derive(Debug)]
-pub struct IssueRequest<'a> {
-    pub store: &'a Store,
+pub struct IssueRequest {
+    pub store: Store,
     pub purpose: Purpose,
     /// The client that asks for the code, and is told how it stands.
-    pub asker: Asker,
+    pub client: Client,
     /// The languages that the client accepts.
-    pub languages: &'a AcceptedLanguages,
+    pub languages: AcceptedLanguages,
     /// The identity that the code is requested for and checked with.
-    pub identity: &'a Identity,
+    pub identity: Identity,
     /// The signed-in customer who requests the code, for the purposes that require a session.
     pub requested_by: Option<CustomerId>,
     /// The account that the code is for, if there is one.
@@ -49,16 +50,20 @@ pub struct IssueRequest<'a> {
     pub mail: Option<EmailAddress>,
 }
 
-impl IssueRequest<'_> {
+impl IssueRequest {
+    fn asker(&self) -> Asker {
+        Asker::new(&self.client, self.store.key_id)
+    }
+
     fn occasion<'a>(&'a self, code: &'a SecretString) -> Occasion<'a> {
-        Occasion { store: self.store, purpose: self.purpose, languages: self.languages, code }
+        Occasion { store: &self.store, purpose: self.purpose, languages: &self.languages, code }
     }
 }
 
-/// The recipient of a text or the address of a mail that `identity` denotes.
+/// The recipient of a text or the address of a mail that `identity` denotes: whoever asks claims it.
 pub fn channels_for(identity: &Identity) -> (Option<Recipient>, Option<EmailAddress>) {
     match identity {
-        Identity::Phone(number) => (Some(Recipient::of(number.clone())), None),
+        Identity::Phone(number) => (Some(Recipient::stranger(number.clone())), None),
         Identity::Email(address) => (None, Some(address.clone())),
     }
 }
@@ -79,6 +84,8 @@ pub enum IssueError {
     TestExpired,
     #[error("the account of the caller is closed")]
     Closed,
+    #[error("the SMS guard could not judge the text")]
+    NotJudged(Problem),
     #[error("the code could not be stored")]
     Database(#[from] sqlx::Error),
 }
@@ -114,6 +121,7 @@ impl From<IssueError> for Problem {
             IssueError::ForTests { is_phone: false } => ProblemCode::EmailTaken.into(),
             IssueError::TestExpired => ProblemCode::TestIdentityExpired.into(),
             IssueError::Closed => ProblemCode::CustomerTokenInvalid.into(),
+            IssueError::NotJudged(problem) => problem,
             IssueError::Database(error) => error.into(),
         }
     }
@@ -134,14 +142,17 @@ impl IntoResponse for Issued {
 }
 
 /// Sends a code, by text if possible and otherwise by mail, and returns the channel. A repeated request within one minute sends
-/// nothing and returns the channel of the first one; its handle is good for nothing if the first one was another client's.
-pub async fn issue(storefront: &Storefront, request: IssueRequest<'_>) -> Result<Issued, IssueError> {
-    let (store, purpose, identity) = (request.store.id, request.purpose, request.identity.key());
-    let handle = Handle::new(&storefront.application_key, &Request { store, purpose, identity: &identity }, &request.asker);
-    Ok(Issued { channel: send(storefront, request).await?, handle })
+/// nothing and returns the channel of the first one; its handle is good for nothing if the first one was another client's. It runs to its end
+/// even if the client disconnects.
+pub async fn issue(storefront: &Storefront, request: IssueRequest) -> Result<Issued, IssueError> {
+    let of = Request { store: request.store.id, purpose: request.purpose, identity: &request.identity.key() };
+    let handle = Handle::new(&storefront.application_key, &of, &request.asker());
+    let this = storefront.clone();
+    let channel = storefront.lifecycle.finish(async move { issue_to_its_end(&this, &request).await }).await?;
+    Ok(Issued { channel, handle })
 }
 
-async fn send(storefront: &Storefront, request: IssueRequest<'_>) -> Result<Channel, IssueError> {
+async fn issue_to_its_end(storefront: &Storefront, request: &IssueRequest) -> Result<Channel, IssueError> {
     let now = storefront.clock.now();
     if request.store.has_test_identities
         && let Some(channel) = fixed::issue(storefront, &request, now).await?
@@ -150,14 +161,14 @@ async fn send(storefront: &Storefront, request: IssueRequest<'_>) -> Result<Chan
     }
     let by_text = match &request.text {
         None => None,
-        Some(recipient) => match by_text(storefront, &request, recipient, now).await {
+        Some(recipient) => match by_text(storefront, request, recipient, now).await {
             Ok(channel) => return Ok(channel),
-            Err(final_word @ (IssueError::Closed | IssueError::Database(_))) => return Err(final_word),
+            Err(final_word @ (IssueError::Closed | IssueError::NotJudged(_) | IssueError::Database(_))) => return Err(final_word),
             Err(refused) => Some(refused),
         },
     };
     match (&request.mail, by_text) {
-        (Some(address), _) => by_mail(storefront, &request, address, now).await,
+        (Some(address), _) => by_mail(storefront, request, address, now).await,
         (None, Some(refused)) => Err(refused),
         (None, None) => Err(IssueError::NotSent),
     }
@@ -165,7 +176,7 @@ async fn send(storefront: &Storefront, request: IssueRequest<'_>) -> Result<Chan
 
 async fn by_text(
     storefront: &Storefront,
-    request: &IssueRequest<'_>,
+    request: &IssueRequest,
     recipient: &Recipient,
     now: DateTime<Utc>,
 ) -> Result<Channel, IssueError> {
@@ -173,56 +184,55 @@ async fn by_text(
     let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
     let mut tx = storefront.pool.begin().await?;
     if !replace(storefront, &mut tx, request, (id, &digits, None), (Channel::Sms, number.as_str()), now).await? {
-        return existing_channel(&mut tx, request, Channel::Sms).await;
+        return existing_channel(tx, request, Channel::Sms).await;
     }
-    if let Err(refusal) = sms_guard::reserve(storefront, &mut tx, request.store.id, recipient, id, now).await? {
-        // The rollback keeps the previous code. Only the refusal is recorded.
-        tx.rollback().await?;
-        sms_guard::note_refusal(storefront, request.store.id, Some(number), &refusal, now).await?;
-        return Err(IssueError::Refused(refusal));
+    let asked = AskedText {
+        store: request.store.id,
+        company: request.store.company_id,
+        recipient: recipient.clone(),
+        code: Some(id),
+        network: Some(request.client.network),
+        at: now,
+    };
+    // It is judged in a transaction of its own: the row of the code is locked meanwhile, that of the store is not.
+    let text = match judge_text(storefront, asked).await.map_err(IssueError::NotJudged)? {
+        Ok(text) => text,
+        Err(refusal) => {
+            // The rollback keeps the previous code.
+            tx.rollback().await?;
+            return Err(IssueError::Refused(refusal));
+        }
+    };
+    if let Err(error) = tx.commit().await {
+        sms_guard::take_back(&mut storefront.pool.acquire().await?, text, None).await?;
+        return Err(error.into());
     }
-    tx.commit().await?;
     storefront.metrics.issued(Channel::Sms.as_str());
 
     let body = storefront.messages.text(request.occasion(&digits));
-    let (this, number) = (storefront.clone(), number.clone());
-    storefront.lifecycle.finish(async move { send_text(&this, id, &number, &body, &digits, now).await }).await
-}
-
-/// Sends a text. If it is not sent, deletes its code and takes its count back.
-async fn send_text(
-    storefront: &Storefront,
-    id: Uuid,
-    number: &PhoneNumber,
-    body: &str,
-    digits: &SecretString,
-    now: DateTime<Utc>,
-) -> Result<Channel, IssueError> {
-    let sent = storefront.sms.send(Text { to: number, body, code: Some(digits), at: now }).await;
+    let sent = storefront.sms.send(Text { to: number, body: &body, code: Some(&digits), at: now }).await;
     let Err(refusal) = sent.map_err(TextRefusal::NotTaken) else { return Ok(Channel::Sms) };
     let mut tx = storefront.pool.begin().await?;
     // The row of the code is locked first, in the same order as when a code is consumed.
     queries::delete_code(&mut tx, id).await?;
-    sms_guard::take_back(&mut tx, id, &refusal).await?;
+    sms_guard::take_back(&mut tx, text, Some(&refusal)).await?;
     tx.commit().await?;
     Err(IssueError::Refused(refusal))
 }
 
 async fn by_mail(
     storefront: &Storefront,
-    request: &IssueRequest<'_>,
+    request: &IssueRequest,
     address: &EmailAddress,
     now: DateTime<Utc>,
 ) -> Result<Channel, IssueError> {
     let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
     let mut tx = storefront.pool.begin().await?;
     if !replace(storefront, &mut tx, request, (id, &digits, None), (Channel::Email, &address.key()), now).await? {
-        return existing_channel(&mut tx, request, Channel::Email).await;
+        return existing_channel(tx, request, Channel::Email).await;
     }
-    // Mails to the owner of an account are not counted, so other people's requests for codes cannot lock the owner out. The pause
-    // of one minute between two codes limits these mails.
-    let is_counted = request.purpose.is_for_whatever_is_named();
-    if is_counted && let Err(refusal) = mail_limit::reserve(storefront, &mut tx, request.store.id, address, now).await? {
+    let (store, purpose) = (request.store.id, request.purpose);
+    if let Err(refusal) = mail_limit::reserve(storefront, &mut tx, store, purpose, address, now).await? {
         // The rollback keeps the previous code.
         tx.rollback().await?;
         return Err(IssueError::CoolingDown(refusal));
@@ -231,33 +241,23 @@ async fn by_mail(
     storefront.metrics.issued(Channel::Email.as_str());
 
     let mail = storefront.messages.mail(request.occasion(&digits));
-    let (this, store, address) = (storefront.clone(), request.store.id, address.clone());
-    let sending = async move {
-        let letter =
-            Letter { to: &address, subject: &mail.subject, text: &mail.text, html: Some(&mail.html), code: Some(&digits), at: now };
-        let refusal = match this.mail.send(letter).await {
-            Err(SendMailError::Unreachable(_)) => Some(IssueError::Unreachable),
-            Err(SendMailError::NotTaken(_)) => Some(IssueError::NotSent),
-            Ok(()) | Err(SendMailError::Silence) => None,
-        };
-        if let Some(refusal) = refusal {
-            let mut tx = this.pool.begin().await?;
-            queries::delete_code(&mut tx, id).await?;
-            if is_counted {
-                mail_limit::refund(&mut tx, store, &address, now).await?;
-            }
-            tx.commit().await?;
-            return Err(refusal);
-        }
-        Ok(Channel::Email)
+    let letter = Letter { to: address, subject: &mail.subject, text: &mail.text, html: Some(&mail.html), code: Some(&digits), at: now };
+    let refusal = match storefront.mail.send(letter).await {
+        Err(SendMailError::Unreachable(_)) => IssueError::Unreachable,
+        Err(SendMailError::NotTaken(_)) => IssueError::NotSent,
+        Ok(()) | Err(SendMailError::Silence) => return Ok(Channel::Email),
     };
-    storefront.lifecycle.finish(sending).await
+    let mut tx = storefront.pool.begin().await?;
+    queries::delete_code(&mut tx, id).await?;
+    mail_limit::refund(&mut tx, store, purpose, address, now).await?;
+    tx.commit().await?;
+    Err(refusal)
 }
 
 pub(super) async fn replace(
     storefront: &Storefront,
     tx: &mut Connection,
-    request: &IssueRequest<'_>,
+    request: &IssueRequest,
     (id, digits, test_identity): (Uuid, &SecretString, Option<TestIdentityId>),
     (channel, sent_to): (Channel, &str),
     now: DateTime<Utc>,
@@ -272,7 +272,7 @@ pub(super) async fn replace(
         requested_by: request.requested_by,
         customer: request.customer,
         digest: digest(&storefront.application_key, id, digits),
-        asked_by: request.asker.digest(),
+        asked_by: request.asker().digest(),
         test_identity,
     };
     if let Some(customer) = request.requested_by {
@@ -281,15 +281,17 @@ pub(super) async fn replace(
         customers::lock_customer(tx, customer).await?.ok_or(IssueError::Closed)?;
     }
     let replaced = queries::replace_code(tx, &code, now).await?;
-    if replaced && request.requested_by.is_some() {
-        queries::forget_other_codes(tx, &code).await?;
+    if let Some(customer) = request.requested_by {
+        // A repeated request, too, makes the code the one that was asked for last.
+        queries::supersede_others(tx, code.store, code.purpose, code.identity, customer).await?;
     }
     Ok(replaced)
 }
 
 /// The channel that the existing code was sent by.
-async fn existing_channel(tx: &mut Connection, request: &IssueRequest<'_>, otherwise: Channel) -> Result<Channel, IssueError> {
-    let channel = queries::find_channel(tx, request.store.id, request.purpose, &request.identity.key(), request.requested_by).await?;
+async fn existing_channel(mut tx: Transaction<'static>, request: &IssueRequest, otherwise: Channel) -> Result<Channel, IssueError> {
+    let channel = queries::find_channel(&mut tx, request.store.id, request.purpose, &request.identity.key(), request.requested_by).await?;
+    tx.commit().await?;
     Ok(match channel.as_deref() {
         Some("sms") => Channel::Sms,
         Some("email") => Channel::Email,

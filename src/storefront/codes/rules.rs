@@ -26,7 +26,7 @@ pub(super) struct GuessedCode<C> {
 pub(super) struct Tally {
     pub(super) wrong: i32,
     pub(super) lockout: Option<Lockout>,
-    /// Whether a lock-out does not refuse the client, from which the customer has signed in before.
+    /// Whether a lock-out refuses the client for its first fifteen minutes only: the customer has signed in from there before.
     pub(super) is_favoured: bool,
 }
 
@@ -83,9 +83,10 @@ pub(super) fn judge<C>(guessed: Option<GuessedCode<C>>, tally: Tally, now: DateT
         Some(guessed) => Verdict::Wrong { attempts_left: Some(MAX_GUESSES - guessed.guesses) },
     };
     match tally.lockout {
-        Some(_) if tally.is_favoured => verdict,
+        Some(Lockout { begun_until, .. }) if tally.is_favoured && begun_until <= now => verdict,
         // It is the one that would have begun the lock-out.
         Some(Lockout { for_good: false, .. }) if matches!(verdict, Verdict::Right(_)) && tally.wrong <= WRONG_GUESSES => verdict,
+        Some(Lockout { begun_until, .. }) if tally.is_favoured => Verdict::LockedOut { until: begun_until },
         Some(Lockout { until, .. }) => Verdict::LockedOut { until },
         None => verdict,
     }
@@ -103,7 +104,7 @@ mod tests {
     }
 
     fn lockout() -> Lockout {
-        Lockout { until: NOW + TimeDelta::minutes(15), step: 1, for_good: false }
+        Lockout { until: NOW + TimeDelta::minutes(15), begun_until: NOW + TimeDelta::minutes(15), step: 1, for_good: false }
     }
 
     fn tally(wrong: i32) -> Tally {
@@ -132,8 +133,12 @@ mod tests {
     }
 
     #[test]
-    fn a_lockout_does_not_refuse_a_favoured_client_and_one_for_good_refuses_right_codes_too() {
+    fn a_lockout_refuses_a_favoured_client_for_fifteen_minutes_and_one_for_good_refuses_right_codes_too() {
         let favoured = Tally { is_favoured: true, ..tally(12) };
+        let begun_until = lockout().begun_until;
+        assert_eq!(judge(at(1, true), favoured, NOW), Verdict::LockedOut { until: begun_until });
+        let long = Lockout { until: NOW + TimeDelta::hours(1), begun_until: NOW, ..lockout() };
+        let favoured = Tally { lockout: Some(long), ..favoured };
         assert_eq!(judge(at(1, true), favoured, NOW), Verdict::Right("the code"));
         assert_eq!(judge(at(1, false), favoured, NOW), Verdict::Wrong { attempts_left: Some(4) });
         let for_good = Lockout { for_good: true, ..lockout() };

@@ -6,7 +6,7 @@ mod queries;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 
-use crate::contact::{EmailAddress, Identity, PhoneNumber};
+use crate::contact::{EmailAddress, Identity, PhoneNumber, is_blank};
 use crate::events::names::CUSTOMER_CREATED;
 use crate::events::{self, EventName, NewEvent, Origin};
 use crate::kernel::clock::timestamp;
@@ -20,8 +20,7 @@ use crate::members;
 pub use claims::{LostClaims, settle_claims};
 pub use queries::{
     close_customer, company_of_customer, count_password_guess, erase_closed, export_record, find_by_identity, find_customer, find_proven,
-    is_of_a_customer, is_test, lock_claimants, lock_customer, lock_customer_shared, lock_made_with, remove_password, reset_password,
-    set_ban, set_password_hash, set_proven, update_profile,
+    is_of_a_customer, is_test, lock_claimants, lock_claimants_of, lock_customer, lock_customer_shared, lock_made_with, remove_password, reset_password, restore_contacts, set_ban, set_password_hash, set_proven, update_profile,
 };
 
 /// An open account.
@@ -41,6 +40,15 @@ pub struct Customer {
     pub updated_at: DateTime<Utc>,
     /// Since when the customer may not sign in.
     pub banned_at: Option<DateTime<Utc>>,
+}
+
+/// The contacts of an account, and since when each is proven.
+#[derive(Clone, Debug)]
+pub struct Contacts {
+    pub email: Option<String>,
+    pub email_verified_at: Option<DateTime<Utc>>,
+    pub phone: Option<String>,
+    pub phone_verified_at: Option<DateTime<Utc>>,
 }
 
 /// Builds a [`Customer`] from a row with more columns: `customer!(row)`, or `customer!(row, ?)` if the columns may all be null.
@@ -209,7 +217,7 @@ pub enum InvalidName {
 /// Parses a name that was entered by hand.
 pub fn parse_name(text: &str) -> Result<String, InvalidName> {
     match text.trim() {
-        "" => Err(InvalidName::Missing),
+        name if is_blank(name) => Err(InvalidName::Missing),
         name if name.chars().count() > NAME_MAX_LEN || name.chars().any(char::is_control) => Err(InvalidName::Unusable),
         name => Ok(name.to_owned()),
     }

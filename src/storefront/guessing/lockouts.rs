@@ -24,6 +24,8 @@ pub fn ends(now: DateTime<Utc>) -> Vec<DateTime<Utc>> {
 pub struct Lockout {
     /// The end of the lock-out. One that does not end by itself is shown as the longest.
     pub until: DateTime<Utc>,
+    /// The end of its first fifteen minutes. For codes they hold on every device (interface 1, States and transitions).
+    pub begun_until: DateTime<Utc>,
     /// The number of lock-outs since the last sign-in.
     pub step: i32,
     /// Whether it does not end by itself.
@@ -33,9 +35,11 @@ pub struct Lockout {
 impl Lockout {
     /// The lock-out at `now`, if there is one.
     pub fn at(now: DateTime<Utc>, until: Option<DateTime<Utc>>, in_a_row: i32, step: i32) -> Option<Self> {
+        let nth = usize::try_from(step).unwrap_or_default().clamp(1, STEPS.len()) - 1;
+        let begun_until = until.map_or(now, |until| until - STEPS[nth] + STEPS[0]);
         match until.filter(|until| *until > now) {
-            _ if in_a_row >= WRONG_IN_A_ROW => Some(Self { until: now + LOCKED_FOR_GOOD, step, for_good: true }),
-            until => until.map(|until| Self { until, step, for_good: false }),
+            _ if in_a_row >= WRONG_IN_A_ROW => Some(Self { until: now + LOCKED_FOR_GOOD, begun_until, step, for_good: true }),
+            until => until.map(|until| Self { until, begun_until, step, for_good: false }),
         }
     }
 }
@@ -49,7 +53,9 @@ mod tests {
     #[test]
     fn a_lockout_ends_by_itself_until_there_were_a_hundred_wrong_ones() {
         let until = NOW + TimeDelta::minutes(15);
-        assert_eq!(Lockout::at(NOW, Some(until), 10, 1), Some(Lockout { until, step: 1, for_good: false }));
+        assert_eq!(Lockout::at(NOW, Some(until), 10, 1), Some(Lockout { until, begun_until: until, step: 1, for_good: false }));
+        let second = Lockout::at(NOW, Some(NOW + TimeDelta::hours(1)), 20, 2).unwrap();
+        assert_eq!(second.begun_until, until);
         assert_eq!(Lockout::at(until, Some(until), 99, 9), None);
         assert_eq!(Lockout::at(NOW, None, 9, 0), None);
         let for_good = Lockout::at(until, Some(until), 100, 10).unwrap();

@@ -15,8 +15,14 @@ pub(super) struct Words<C, N> {
     verify_phone: C,
     verify_email: C,
     close_account: C,
+    step_up: C,
     phone_changed: N,
     email_changed: N,
+    contact_changed: N,
+    new_sign_in: N,
+    password_changed: N,
+    provider_linked: N,
+    account_closed: N,
 }
 
 /// The wording of a file.
@@ -41,6 +47,7 @@ impl<C, N> Words<C, N> {
             Purpose::VerifyPhone => &self.verify_phone,
             Purpose::VerifyEmail => &self.verify_email,
             Purpose::CloseAccount => &self.close_account,
+            Purpose::StepUp => &self.step_up,
         }
     }
 
@@ -48,6 +55,11 @@ impl<C, N> Words<C, N> {
         match notice {
             Notice::PhoneChanged => &self.phone_changed,
             Notice::EmailChanged => &self.email_changed,
+            Notice::ContactChanged => &self.contact_changed,
+            Notice::NewSignIn => &self.new_sign_in,
+            Notice::PasswordChanged => &self.password_changed,
+            Notice::ProviderLinked => &self.provider_linked,
+            Notice::AccountClosed => &self.account_closed,
         }
     }
 }
@@ -61,8 +73,30 @@ impl Drafts {
             verify_phone: self.verify_phone.over(base.verify_phone),
             verify_email: self.verify_email.over(base.verify_email),
             close_account: self.close_account.over(base.close_account),
+            step_up: self.step_up.over(base.step_up),
             phone_changed: self.phone_changed.over(base.phone_changed),
             email_changed: self.email_changed.over(base.email_changed),
+            contact_changed: self.contact_changed.over(base.contact_changed),
+            new_sign_in: self.new_sign_in.over(base.new_sign_in),
+            password_changed: self.password_changed.over(base.password_changed),
+            provider_linked: self.provider_linked.over(base.provider_linked),
+            account_closed: self.account_closed.over(base.account_closed),
+        }
+    }
+
+    /// Completes a language from before there were these messages with those of another one: an update must not keep a service from
+    /// starting, and a notice in another language is better than none.
+    pub(super) fn completed_by(self, english: &Self) -> Self {
+        Self {
+            step_up: self.step_up.over(english.step_up.clone()),
+            phone_changed: self.phone_changed.over(english.phone_changed.clone()),
+            email_changed: self.email_changed.over(english.email_changed.clone()),
+            contact_changed: self.contact_changed.over(english.contact_changed.clone()),
+            new_sign_in: self.new_sign_in.over(english.new_sign_in.clone()),
+            password_changed: self.password_changed.over(english.password_changed.clone()),
+            provider_linked: self.provider_linked.over(english.provider_linked.clone()),
+            account_closed: self.account_closed.over(english.account_closed.clone()),
+            ..self
         }
     }
 
@@ -77,8 +111,14 @@ impl Drafts {
             verify_phone: checked("verify_phone", &self.verify_phone)?,
             verify_email: checked("verify_email", &self.verify_email)?,
             close_account: checked("close_account", &self.close_account)?,
+            step_up: checked("step_up", &self.step_up)?,
             phone_changed: checked_notice("phone_changed", &self.phone_changed)?,
             email_changed: checked_notice("email_changed", &self.email_changed)?,
+            contact_changed: checked_notice("contact_changed", &self.contact_changed)?,
+            new_sign_in: checked_notice("new_sign_in", &self.new_sign_in)?,
+            password_changed: checked_notice("password_changed", &self.password_changed)?,
+            provider_linked: checked_notice("provider_linked", &self.provider_linked)?,
+            account_closed: checked_notice("account_closed", &self.account_closed)?,
         })
     }
 }

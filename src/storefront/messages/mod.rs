@@ -1,7 +1,7 @@
 //! The wording of texts and mails, in the language of the recipient.
 //!
-//! The wording is stored in files. `<language>.toml` has a text, a mail subject and a mail body for each purpose of a code, and a mail
-//! subject and body for each notice. `layout.html` is the HTML layout of mails. English, German and a layout are built in. The directory
+//! The wording is stored in files. `<language>.toml` has a text, a mail subject and a mail body for each purpose of a code and for each
+//! notice. `layout.html` is the HTML layout of mails. English, German and a layout are built in. The directory
 //! `messages.directory` of the deployment adds languages and overrides built-in files. A subdirectory with the id of a store overrides
 //! both for that store. A file that overrides another one contains only the differences. `docs/messages.md` describes the files for
 //! their authors.
@@ -41,7 +41,7 @@ use files::Files;
 use phrasebook::Phrasebook;
 
 pub use files::MessagesError;
-pub use notice::Notice;
+pub use notice::{Notice, Particulars};
 pub use phrasebook::Mail;
 pub use wording::Fault;
 
@@ -104,9 +104,14 @@ impl Messages {
         self.phrasebook(occasion.store.id).mail(occasion)
     }
 
-    /// The subject and the body of the notice of a change.
-    pub(super) fn notice(&self, store: &Store, languages: &AcceptedLanguages, notice: Notice) -> Mail {
-        self.phrasebook(store.id).notice(store, languages, notice)
+    /// The subject and the body of a notice.
+    pub(super) fn notice(&self, store: &Store, languages: &AcceptedLanguages, notice: Notice, particulars: Particulars<'_>) -> Mail {
+        self.phrasebook(store.id).notice(store, languages, notice, particulars)
+    }
+
+    /// The text of a notice. It fits into one segment.
+    pub(super) fn notice_text(&self, store: &Store, languages: &AcceptedLanguages, notice: Notice, particulars: Particulars<'_>) -> String {
+        self.phrasebook(store.id).notice_text(store, languages, notice, particulars)
     }
 
     fn phrasebook(&self, store: StoreId) -> &Phrasebook {

@@ -9,7 +9,7 @@ use crate::storefront::messages::draft::Wordings;
 use crate::storefront::messages::files::{Files, MessagesError};
 use crate::storefront::messages::layout::{Content, Layout};
 use crate::storefront::messages::wording::Fault;
-use crate::storefront::messages::{Notice, Occasion, store_name};
+use crate::storefront::messages::{Notice, Occasion, Particulars, store_name};
 use crate::storefront::stores::Store;
 
 #[derive(Debug)]
@@ -27,8 +27,9 @@ pub struct Mail {
 impl Phrasebook {
     pub(super) fn new(files: &Files) -> Result<Self, MessagesError> {
         let mut languages = BTreeMap::new();
+        let english = &files.languages.get(&LanguageTag::english()).expect("there are built-in messages in English").content;
         for (tag, file) in &files.languages {
-            let checked = file.content.check();
+            let checked = file.content.clone().completed_by(english).check();
             let checked = checked.map_err(|(key, source)| MessagesError::Words { path: file.path.clone(), key, source })?;
             languages.insert(tag.clone(), checked);
         }
@@ -55,10 +56,15 @@ impl Phrasebook {
         self.lay_out(language, &store, words.subject(code, &store), words.mail(code, &store), code)
     }
 
-    pub(super) fn notice(&self, store: &Store, languages: &AcceptedLanguages, notice: Notice) -> Mail {
+    pub(super) fn notice(&self, store: &Store, languages: &AcceptedLanguages, notice: Notice, particulars: Particulars<'_>) -> Mail {
         let (language, words) = self.choose(languages);
         let (words, store) = (words.about(notice), store_name::in_mail(&store.name));
-        self.lay_out(language, &store, words.subject(&store), words.mail(&store), "")
+        self.lay_out(language, &store, words.subject(&store, particulars), words.mail(&store, particulars), particulars.code)
+    }
+
+    pub(super) fn notice_text(&self, store: &Store, languages: &AcceptedLanguages, notice: Notice, particulars: Particulars<'_>) -> String {
+        let (_, words) = self.choose(languages);
+        words.about(notice).text(&store.name, particulars)
     }
 
     fn lay_out(&self, language: &LanguageTag, store: &str, subject: String, text: String, code: &str) -> Mail {

@@ -14,7 +14,7 @@ use crate::kernel::ids::StoreId;
 use crate::kernel::openapi::{OperationDoc, QueryParameters, object};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{FieldType, Instant, Reference};
-use crate::storefront::sending::sms_guard;
+use crate::storefront::sms_guard;
 use crate::storefront::state::Storefront;
 use crate::storefront::{audit, stores};
 

@@ -7,6 +7,7 @@ mod sessions;
 mod sign_ins;
 mod stores;
 mod test_identities;
+mod text_pauses;
 mod texts;
 
 use axum::extract::FromRef;
@@ -48,6 +49,8 @@ where
         .route(Method::DELETE, "/tokens/{uuid}", sessions::revoke_doc(), sessions::revoke)
         .read_only::<texts::TextRecord>()
         .route(Method::GET, "/texts/conversion", texts::conversion_doc(), texts::conversion)
+        .route(Method::GET, "/texts/pauses", text_pauses::list_doc(), text_pauses::list)
+        .route(Method::POST, "/texts/pauses/{uuid}/resume", text_pauses::resume_doc(), text_pauses::resume)
         .read_only::<sign_ins::SignInRecord>()
         .route(Method::GET, "/figures", figures::doc(), figures::show)
 }

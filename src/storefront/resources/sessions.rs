@@ -10,9 +10,9 @@ use crate::kernel::json::JsonOptions;
 use crate::kernel::openapi::{OperationDoc, object};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{EmptyBody, Instant, Reference, Resource, WriteRequest};
+use crate::storefront::accounts::ending;
 use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::state::Storefront;
-use crate::storefront::tokens;
 
 crate::read_only! {
     /// A session in the API for operators.
@@ -35,6 +35,8 @@ crate::read_only! {
         address: Option<String>,
         /// The client's `User-Agent`.
         user_agent: Option<String>,
+        /// What the customer or the app calls the device.
+        device_name: Option<String>,
     }
 }
 
@@ -78,7 +80,7 @@ impl Storefront {
     /// Ends one session of a customer of the caller's company, at once on this instance.
     async fn end_session(&self, caller: &Caller, id: SessionId) -> Result<(), Problem> {
         caller.require(SessionRecord::AREA, SessionRecord::WRITING)?;
-        let revoked = tokens::revoke_session(&mut self.pool.acquire().await?, caller.company, id, self.clock.now()).await?;
+        let revoked = ending::end_session_of_company(&mut self.pool.acquire().await?, caller.company, id, self.clock.now()).await?;
         self.caches.sessions.invalidate(&revoked.ok_or(ProblemCode::RecordNotFound)?);
         Ok(())
     }
@@ -86,7 +88,7 @@ impl Storefront {
     /// Ends all sessions of a customer of the caller's company, and returns how many there were.
     async fn end_sessions(&self, caller: &Caller, id: CustomerId) -> Result<i64, Problem> {
         caller.require(CustomerRecord::AREA, CustomerRecord::WRITING)?;
-        let revoked = tokens::revoke_customer(&mut self.pool.acquire().await?, caller.company, id, self.clock.now()).await?;
+        let revoked = ending::end_all_of_company(&mut self.pool.acquire().await?, caller.company, id, self.clock.now()).await?;
         self.caches.invalidate_customer(id);
         Ok(revoked.ok_or(ProblemCode::RecordNotFound)?)
     }

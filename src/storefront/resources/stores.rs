@@ -39,15 +39,29 @@ crate::fields! {
         texts_per_number_and_day: Limit<12>,
         /// The maximum number of different phone numbers of one range in ten minutes.
         numbers_per_range: Limit<20>,
+        /// The maximum number of strangers' phone numbers without a used code that one client address asks for per day, beyond those with one.
+        numbers_per_address_and_day: Limit<10>,
+        /// The maximum number of texts to one country per day.
+        texts_per_country_and_day: Limit<1_000>,
         /// The maximum number of texts of the store per day.
         texts_per_day: Limit<1_000>,
+        /// The share of the texts per day that strangers leave to customers whose number is proven, in percent.
+        texts_reserved_percent: Percent<30>,
+        /// The number of unused codes of strangers in one range of numbers from which on their use is judged, and so many may be under way.
+        unused_codes_per_range: Limit<5>,
+        /// The same in one country, once the store knows its countries.
+        unused_codes_per_country: Limit<10>,
+        /// The same altogether.
+        unused_codes_per_store: Limit<50>,
+        /// The share of codes that has to be used, in percent.
+        used_codes_percent: Percent<20>,
         /// The domain of the store's website, whose pages may fill in the codes of texts: the last line of every text names it (WebOTP).
         web_otp_domain: Option<WebOtpDomain>,
         /// The hash of the store's Android app, which may read the codes of texts: every text contains it (SMS Retriever).
         android_app_hash: Option<AndroidAppHash>,
     }
     by_hand {
-        /// Whether texts are paused.
+        /// Whether an operator paused the texts.
         #[filtered]
         texts_paused: bool = |store| store.texts_paused_at.is_some(),
         /// Why texts are paused.
@@ -144,8 +158,22 @@ impl<const DEFAULT: i32> From<Limit<DEFAULT>> for i32 {
 
 crate::field_type!(WebOtpDomain => String, json!({ "type": "string", "maxLength": MAX_DOMAIN_LEN, "examples": ["shop.example"] }));
 crate::field_type!(AndroidAppHash => String, json!({ "type": "string", "pattern": "^[A-Za-z0-9+/]{11}$" }));
+/// A percentage, of a new store `DEFAULT`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(transparent)]
+pub struct Percent<const DEFAULT: i32>(UpToAHundred);
+
+type UpToAHundred = IntegerIn<0, 100>;
+
+impl<const DEFAULT: i32> From<Percent<DEFAULT>> for i32 {
+    fn from(percent: Percent<DEFAULT>) -> Self {
+        percent.0.into()
+    }
+}
+
 crate::field_type!(Country => String, json!({ "type": "string", "pattern": "^[A-Z]{2}$" }));
 crate::field_type!(Limit<DEFAULT> => i32, UpToAMillion::schema(), initially DEFAULT; for const DEFAULT: i32);
+crate::field_type!(Percent<DEFAULT> => i32, UpToAHundred::schema(), initially DEFAULT; for const DEFAULT: i32);
 
 /// All that the routes of stores need. A command builds it from a pool and a clock, without the many parts of a [`Storefront`].
 #[derive(Clone, Debug)]

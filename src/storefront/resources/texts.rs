@@ -14,7 +14,7 @@ use crate::kernel::openapi::{OperationDoc, object};
 use crate::kernel::problem::Problem;
 use crate::providers::sms::SendTextErrorKind;
 use crate::resources::{FieldType, Instant, Reference, Resource, TextEnum, Word};
-use crate::storefront::sending::sms_guard::{self, TextRefusal};
+use crate::storefront::sms_guard::{self, TextRefusal};
 use crate::storefront::state::Storefront;
 
 /// The period that the conversion covers.
@@ -107,9 +107,12 @@ fn details() -> Value {
             "limit": { "type": "integer", "description": "The limit: texts, numbers, or seconds between texts." },
             "seen": { "type": "integer", "description": "The value that was counted, in the same unit." },
             "until": { "type": "string", "format": "date-time", "description": "When the limit allows another text." },
-            "texted": { "type": "integer", "description": "Codes texted within the ten minutes before the guard paused the store." },
+            "texted": { "type": "integer", "description": "Codes of strangers that made the guard pause texts." },
             "used": { "type": "integer", "description": "How many of these codes were used." },
-            "paused_at": { "type": "string", "format": "date-time", "description": "When the store's texts were paused." },
+            "scope": { "enum": ["range", "country", "store"], "description": "What the guard paused." },
+            "name": { "type": "string", "description": "The number range, or the country (ISO 3166); empty for all countries where the store has no customers." },
+            "paused_at": { "type": "string", "format": "date-time", "description": "When texts were paused." },
+            "paused_until": { "type": "string", "format": "date-time", "description": "When a pause of the guard ends by itself." },
             "paused_reason": { "type": "string", "description": "Why they are paused." },
             "providers": { "type": "array", "items": answer, "description": "The providers that were tried, in this order." },
         },

@@ -25,8 +25,13 @@ pub fn sent() -> Value {
 
 /// The login response of interface 1.
 pub fn login() -> Value {
+    login_with([])
+}
+
+/// The login response with further members.
+pub fn login_with<const N: usize>(more: [(&'static str, Value); N]) -> Value {
     let token = json!({ "type": "string", "description": "The value of the header `Customer-Token` in later requests." });
-    object([("token", token), ("customer", reference("customer"))])
+    object([("token", token), ("customer", reference("customer"))].into_iter().chain(more))
 }
 
 /// The response of a route that changes the customer.

@@ -7,6 +7,7 @@ use crate::kernel::ids::{DeviceId, TypedId};
 use crate::kernel::json::Members;
 use crate::providers::card::ApiVersion;
 use crate::resources::{FieldType, Member};
+use crate::storefront::audit::{DEVICE_NAME_MAX_LEN, DeviceName};
 use crate::storefront::codes::SubmittedCode;
 
 /// A request body. Implemented by [`body!`].
@@ -81,6 +82,12 @@ impl Sent for String {
 impl Sent for SecretString {
     fn schema() -> Value {
         text()
+    }
+}
+
+impl Sent for DeviceName {
+    fn schema() -> Value {
+        json!({ "type": "string", "minLength": 1, "maxLength": DEVICE_NAME_MAX_LEN })
     }
 }
 

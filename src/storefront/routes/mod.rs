@@ -21,7 +21,7 @@ use crate::kernel::problem::ProblemCode;
 use crate::storefront::state::Storefront;
 use crate::storefront::{access, customers};
 
-pub use answers::{done, login, own_record, sent};
+pub use answers::{done, login, login_with, own_record, sent};
 pub(crate) use bodies::body;
 pub use bodies::{Body, Sent};
 pub use parts::Parts;

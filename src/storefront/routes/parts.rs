@@ -1,14 +1,14 @@
 //! The parameters of a handler and their part of the route's description.
 
-use axum::extract::{Path, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
 
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::json::{JsonBody, JsonOptions};
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::openapi::OperationDoc;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::storefront::access::CallingStore;
-use crate::storefront::access::SignedInCustomer;
+use crate::storefront::access::{CallingStore, FreshCustomer, SignedInCustomer};
 use crate::storefront::audit::ClientInfo;
 use crate::storefront::routes::Body;
 
@@ -29,13 +29,26 @@ pub trait Part {
 impl<S> Part for State<S> {}
 impl Part for CallingStore {}
 impl Part for ClientAddress {}
-impl Part for ClientInfo {}
+impl Part for ClientInfo {
+    fn describe(doc: OperationDoc) -> OperationDoc {
+        doc.taking_header("Device-Name", "What the app calls the device, for the list of sessions: up to 64 characters.")
+    }
+}
+
 /// [`OperationDoc::at`] describes the path parameters.
 impl Part for Path<String> {}
+/// [`OperationDoc::taking_query`] describes the parameters of the query.
+impl<Q> Part for Result<Query<Q>, QueryRejection> {}
 
 impl Part for SignedInCustomer {
     fn describe(doc: OperationDoc) -> OperationDoc {
         doc.authenticated_by(&["store_key", "customer_token"]).refusing(&[ProblemCode::CustomerTokenInvalid])
+    }
+}
+
+impl Part for FreshCustomer {
+    fn describe(doc: OperationDoc) -> OperationDoc {
+        SignedInCustomer::describe(doc).refusing(&[ProblemCode::FreshSignInRequired])
     }
 }
 

@@ -1,6 +1,7 @@
-//! The limit of mails to one mailbox: `storefront.daily_mails_per_mailbox` within 24 hours, across all clients and accounts. It
-//! counts mails to addresses that anybody may enter, so that no client can flood a stranger's mailbox. It does not count mails to an
-//! address that belongs to an account, because the limit must not lock customers out of their accounts.
+//! The limits of mails to one mailbox within 24 hours, across all clients and accounts: `storefront.daily_mails_per_customer` of all mails
+//! with codes, and within it `storefront.daily_mails_per_mailbox` of those to addresses that anybody may enter, so that no client can flood
+//! a mailbox. What strangers cause uses up the second only, so that it does not keep customers out of their accounts. [Notices](super::notices)
+//! have limits of their own, so that no flood of codes keeps one from the customer.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -10,6 +11,7 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::StoreId;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::{self, Rule};
+use crate::storefront::purpose::Purpose;
 use crate::storefront::state::Storefront;
 
 /// The mailbox has reached its limit.
@@ -26,25 +28,46 @@ impl From<CoolingDown> for Problem {
     }
 }
 
-/// Counts a mail as sent if the limit allows it.
+/// Counts a mail as sent if the limits allow it. After a refusal the caller's transaction must be rolled back.
 pub async fn reserve(
     storefront: &Storefront,
     conn: &mut Connection,
     store: StoreId,
+    purpose: Purpose,
     address: &EmailAddress,
     now: DateTime<Utc>,
 ) -> Result<Result<(), CoolingDown>, sqlx::Error> {
-    let rule = Rule { limit: storefront.settings.daily_mails_per_mailbox.get(), window: TimeDelta::days(1) };
-    let status = rate_limit::hit(conn, &bucket(store, address), rule, now).await?;
-    Ok(if status.allowed { Ok(()) } else { Err(CoolingDown { seconds: status.retry_after() }) })
+    let limits = [storefront.settings.daily_mails_per_customer, storefront.settings.daily_mails_per_mailbox];
+    for (bucket, limit) in buckets(store, purpose, address).into_iter().zip(limits) {
+        let rule = Rule { limit: limit.get(), window: TimeDelta::days(1) };
+        let status = rate_limit::hit(conn, &bucket, rule, now).await?;
+        if !status.allowed {
+            return Ok(Err(CoolingDown { seconds: status.retry_after() }));
+        }
+    }
+    Ok(Ok(()))
 }
 
 /// Takes back the count of a mail that the server did not accept.
-pub async fn refund(conn: &mut Connection, store: StoreId, address: &EmailAddress, at: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    rate_limit::refund(conn, &bucket(store, address), at).await
+pub async fn refund(
+    conn: &mut Connection,
+    store: StoreId,
+    purpose: Purpose,
+    address: &EmailAddress,
+    at: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
+    for bucket in buckets(store, purpose, address) {
+        rate_limit::refund(conn, &bucket, at).await?;
+    }
+    Ok(())
 }
 
-/// The key of the counter. A digest, so that the address is not stored in plain text.
-fn bucket(store: StoreId, address: &EmailAddress) -> String {
-    format!("mails:{store}:{}", hex::encode(sha256(address.mailbox())))
+/// The keys of the counters: of all mails, and of those that anybody may cause. Digests, so that the address is not stored in plain text.
+fn buckets(store: StoreId, purpose: Purpose, address: &EmailAddress) -> Vec<String> {
+    let mailbox = hex::encode(sha256(address.mailbox()));
+    let mut buckets = vec![format!("all mails:{store}:{mailbox}")];
+    if purpose.is_for_whatever_is_named() {
+        buckets.push(format!("mails:{store}:{mailbox}"));
+    }
+    buckets
 }

@@ -1,9 +1,12 @@
-//! Sending messages to customers: what every text and mail must pass before it is sent, and the notices of changes.
+//! Sending messages to customers: what every text and mail must pass before it is sent, and the notices of what happened to an account.
 
-pub mod change_notice;
 mod channel;
+mod judged_text;
 pub mod mail_limit;
+pub mod notices;
 pub mod send_limit;
-pub mod sms_guard;
+mod text_number;
 
 pub use channel::Channel;
+pub use judged_text::judge_text;
+pub use text_number::read_number;

@@ -1,5 +1,7 @@
 //! The SQL of stores and their keys.
 
+use std::collections::HashMap;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
@@ -166,44 +168,35 @@ fn pause_of(since: Option<DateTime<Utc>>, reason: Option<String>) -> Option<Paus
     Some(Pause { since: since?, reason: reason? })
 }
 
-/// Returns the store's limits and locks them until the transaction ends, so that no other text of the store is judged in the
-/// meantime.
-pub async fn lock_text_limits(conn: &mut Connection, store: StoreId) -> Result<TextLimits, sqlx::Error> {
-    let row = sqlx::query!(
-        "select texts_paused_at, texts_paused_reason, texts_resumed_at, text_countries, seconds_between_texts, texts_per_number_and_hour,
-                texts_per_number_and_day, numbers_per_range, texts_per_day
-         from stores where id = $1 for no key update",
-        store.uuid(),
+/// The limits of these stores.
+pub async fn list_text_limits(conn: &mut Connection, ids: &[Uuid]) -> Result<HashMap<StoreId, TextLimits>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"select id as "id: StoreId", texts_paused_at, texts_paused_reason, text_countries, seconds_between_texts, texts_per_number_and_hour,
+                  texts_per_number_and_day, numbers_per_range, numbers_per_address_and_day, texts_per_country_and_day, texts_per_day,
+                  texts_reserved_percent, unused_codes_per_range, unused_codes_per_country, unused_codes_per_store, used_codes_percent
+           from stores where id = any($1)"#,
+        ids,
     )
-    .fetch_one(conn)
+    .fetch_all(conn)
     .await?;
-    Ok(TextLimits {
-        pause: pause_of(row.texts_paused_at, row.texts_paused_reason),
-        resumed_at: row.texts_resumed_at,
-        countries: row.text_countries,
-        between_texts: TimeDelta::seconds(row.seconds_between_texts.into()),
-        per_number_and_hour: row.texts_per_number_and_hour.into(),
-        per_number_and_day: row.texts_per_number_and_day.into(),
-        numbers_per_range: row.numbers_per_range.into(),
-        per_day: row.texts_per_day.into(),
-    })
-}
-
-/// Pauses the store's texts until an operator ends the pause. Returns the company, or `None` if they were already paused. It is a change
-/// of the record: a request that was made of the version before cannot lift a pause that nobody has seen.
-pub async fn pause_texts(
-    conn: &mut Connection,
-    store: StoreId,
-    reason: &str,
-    now: DateTime<Utc>,
-) -> Result<Option<CompanyId>, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"update stores set texts_paused_at = $2, texts_paused_reason = $3, version = version + 1, updated_at = $2
-           where id = $1 and texts_paused_at is null returning company_id as "company_id: CompanyId""#,
-        store.uuid(),
-        now,
-        reason,
-    )
-    .fetch_optional(conn)
-    .await
+    let limits = rows.into_iter().map(|row| {
+        let limits = TextLimits {
+            pause: pause_of(row.texts_paused_at, row.texts_paused_reason),
+            countries: row.text_countries,
+            between_texts: TimeDelta::seconds(row.seconds_between_texts.into()),
+            per_number_and_hour: row.texts_per_number_and_hour.into(),
+            per_number_and_day: row.texts_per_number_and_day.into(),
+            numbers_per_range: row.numbers_per_range.into(),
+            numbers_per_address_and_day: row.numbers_per_address_and_day.into(),
+            per_country_and_day: row.texts_per_country_and_day.into(),
+            per_day: row.texts_per_day.into(),
+            reserved_percent: row.texts_reserved_percent.into(),
+            unused_codes_per_range: row.unused_codes_per_range.into(),
+            unused_codes_per_country: row.unused_codes_per_country.into(),
+            unused_codes_per_store: row.unused_codes_per_store.into(),
+            used_codes_percent: row.used_codes_percent.into(),
+        };
+        (row.id, limits)
+    });
+    Ok(limits.collect())
 }

@@ -15,8 +15,9 @@ use crate::storefront::customers::Customer;
 use crate::storefront::tokens::queries::{NewToken, insert_token};
 
 pub use queries::{
-    EndedSession, Session, company_of_session, export_sessions, find_session, forget_ended, is_signed_in, list_ended, list_tokens,
-    note_use, revoke_all_tokens, revoke_customer, revoke_session, revoke_token,
+    Before, EndedSession, ListedSession, SeenDevice, Session, company_of_session, export_sessions, find_session, forget_ended,
+    forget_leavers, has_surplus, is_signed_in, list_ended, list_tokens, lock_session_shared, name_device, note_proof, note_use,
+    revoke_all_tokens, revoke_customer, revoke_least_used, revoke_other_tokens, revoke_session, revoke_token,
 };
 
 /// The number of a token, which identifies a session.
@@ -77,15 +78,23 @@ impl Presented {
     }
 }
 
-/// Issues a token after a successful `attempt`, records the sign-in in the audit and forgets the wrong guesses before it. The token is
-/// returned in plain text with the number of its session, and stored as a digest.
+/// A token in plain text, which is stored as a digest, and what was known before of the customer whom it signs in.
+#[derive(Debug)]
+pub struct Issued {
+    pub token: SecretString,
+    /// The number of its session.
+    pub number: TokenId,
+    pub before: Before,
+}
+
+/// Issues a token after a successful `attempt`, records the sign-in in the audit and forgets the wrong guesses before it.
 pub async fn issue(
     conn: &mut Connection,
     attempt: &SignInAttempt<'_>,
     customer: CustomerId,
     expires_at: DateTime<Utc>,
     now: DateTime<Utc>,
-) -> Result<(TokenId, SecretString), sqlx::Error> {
+) -> Result<Issued, sqlx::Error> {
     let token = insert(conn, attempt, customer, None, expires_at, now).await?;
     Ok(token.expect("without a password hash to compare, a token is always issued"))
 }
@@ -98,7 +107,7 @@ pub async fn issue_unless_password_replaced(
     customer: &Customer,
     expires_at: DateTime<Utc>,
     now: DateTime<Utc>,
-) -> Result<Option<(TokenId, SecretString)>, sqlx::Error> {
+) -> Result<Option<Issued>, sqlx::Error> {
     insert(conn, attempt, customer.id, customer.password_hash.as_ref(), expires_at, now).await
 }
 
@@ -109,11 +118,11 @@ async fn insert(
     password_hash: Option<&HashedPassword>,
     expires_at: DateTime<Utc>,
     now: DateTime<Utc>,
-) -> Result<Option<(TokenId, SecretString)>, sqlx::Error> {
+) -> Result<Option<Issued>, sqlx::Error> {
     let secret = random_base62(40);
     let token = NewToken { customer, digest: sha256(&secret).into(), expires_at, password_hash };
-    let number = insert_token(conn, &token, attempt, now).await?;
-    Ok(number.map(|number| (number, format!("{number}|{secret}").into())))
+    let inserted = insert_token(conn, &token, attempt, now).await?;
+    Ok(inserted.map(|(number, before)| Issued { token: format!("{number}|{secret}").into(), number, before }))
 }
 
 #[cfg(test)]

@@ -15,7 +15,6 @@ const OTHER_WRITERS: &[(&str, &str, &str)] = &[
         "portal/queries.rs",
         "when a link was opened, which is no change of the record; and the end of those that ended long ago",
     ),
-    ("stores", "storefront/stores/queries.rs", "the pause of a store whose texts do not arrive"),
     ("any", "fleet/positions/queries.rs", "the positions of many at once, in the five columns of a location"),
 ];
 

@@ -9,6 +9,7 @@ use crate::support::World;
 use crate::support::browser::Browser;
 use crate::support::customers::{EMAIL, PASSWORD, PHONE, login, token};
 use crate::support::fleet::id;
+use crate::support::identity_provider::{IdentityProvider, claims_of_a, rsa};
 use crate::support::waiting::until;
 
 async fn ada(world: &World) -> (Value, String) {
@@ -50,6 +51,24 @@ async fn a_customer_is_found_and_told_of_in_one_timeline() {
     for wrong in ["?kind=passwords", "?before=yesterday"] {
         assert_eq!(tab.open(&format!("{page}{wrong}")).await.status, 404, "{wrong}");
     }
+}
+
+#[tokio::test]
+async fn devices_links_and_notices_are_told() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    let (ada, page) = ada(&world).await;
+    let body = json!({ "identityToken": rsa().sign(&claims_of_a(&world, "7")) });
+    world.storefront("customers/link-idp-a").token(&token(&ada)).json(&body).send().await.ok(200);
+    let body = json!({ "identity": EMAIL, "password": PASSWORD });
+    world.storefront("customers/login").header("device-name", "Blue phone").json(&body).send().await.ok(200);
+    let mut tab = world.signed_in(Role::Support).await;
+    let shown = tab.open(&page).await;
+    shown.says(">Blue phone</a>").says("Identity providers").says("idp-a").says("state good\">active");
+    shown.says("The customer was told of a linked identity provider by mail.");
+    let notices = tab.open(&format!("{page}?kind=notice")).await;
+    notices.says("The customer was told of a sign-in from a new device by mail.").says_nothing_of("The customer registered.");
+    tab.send(&format!("{page}/reset-password"), &[]).await.says("state off\">suspended");
 }
 
 #[tokio::test]

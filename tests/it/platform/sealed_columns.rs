@@ -26,6 +26,7 @@ const NOT_SEALED: &[(&str, &str)] = &[
     ("replay_keys.digest", "SHA-256 of a request"),
     ("store_keys.digest", "SHA-256 of a random key"),
     ("used_identity_tokens.digest", "SHA-256 of a token"),
+    ("contact_changes.digest", "a MAC, for seven days"),
     ("verification_codes.digest", "a MAC, for ten minutes"),
 ];
 

@@ -67,6 +67,29 @@ async fn an_app_gets_a_setup_intent() {
 }
 
 #[tokio::test]
+async fn who_tests_cards_gets_few_setup_intents() {
+    let provider = CardProvider::start().await;
+    let world = provider.world(&[("storefront.card_setups_per_customer", "3"), ("storefront.card_setups_per_address", "5")]).await;
+    let ada = ada(&world).await;
+    let answers = join_all((0..8).map(|_| ask(&world, INTENT, &ada))).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 3);
+    assert_eq!(ask(&world, INTENT, &ada).await.refused(429, "rate_limited")["retry_after"], 3_600);
+    // The key that only shows the customer's cards is none.
+    ask(&world, KEY, &ada).await.ok(200);
+    world.pass(TimeDelta::hours(1));
+    ask(&world, INTENT, &ada).await.ok(200);
+
+    // Many accounts from one address.
+    let mut asked = Vec::new();
+    for number in 0..6 {
+        let customer = token(&world.register(&format!("customer{number}@example.com")).await);
+        asked.push(world.storefront(INTENT).token(&customer).from("203.0.113.9").send().await.status);
+    }
+    assert_eq!(asked, [200, 200, 200, 200, 200, 429]);
+    assert_eq!(provider.requests("/v1/setup_intents").await.len(), 9);
+}
+
+#[tokio::test]
 async fn a_customer_is_created_at_the_provider_once() {
     let provider = CardProvider::start().await;
     let world = provider.world(&[]).await;

@@ -177,9 +177,10 @@ async fn parallel_requests_for_two_numbers_of_one_customer_do_not_deadlock() {
         let (one, other) = join(ask(PHONE), ask(OTHER)).await;
         one.ok(200);
         other.ok(200);
-        // The last request of the two replaced the code of the other.
-        assert_eq!(world.count("select count(*) from verification_codes where purpose = 'verify_phone'").await, 1);
+        // The last request of the two superseded the code of the other.
+        assert_eq!(world.count("select count(*) from verification_codes where purpose = 'verify_phone' and not superseded").await, 1);
         world.pass(TimeDelta::minutes(15));
+        world.freshen().await;
     }
 }
 

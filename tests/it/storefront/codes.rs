@@ -130,6 +130,7 @@ async fn guesses_split_over_routes_and_purposes_count_together() {
     world.open_account(PHONE, &of_creation).await.refused(429, "identity_locked_out");
     // Neither code was consumed.
     world.pass(TimeDelta::minutes(15));
+    world.freshen().await;
     world.storefront("customers/request-phone-verification").token(&ada).json(&json!({ "phone": PHONE })).send().await.ok(200);
     confirm(&world.last_code()).await.ok(200);
 }

@@ -133,3 +133,20 @@ async fn each_store_has_its_own_limit_and_stores_no_address() {
     assert_eq!(world.count("select count(*) from rate_limits where bucket like 'mails:%'").await, 2);
     assert_eq!(world.count("select count(*) from rate_limits where bucket like '%ada%'").await, 0);
 }
+
+#[tokio::test]
+async fn all_mails_to_one_person_are_counted_whatever_they_are_for() {
+    let world = World::with(&[("storefront.daily_mails_per_customer", "4")]).await;
+    let ada = token(&world.register(EMAIL).await);
+    for _ in 0..2 {
+        world.pass(TimeDelta::minutes(1));
+        ask_to_sign_in(&world, EMAIL).await.ok(200);
+    }
+    world.storefront("customers/account-closure").token(&ada).send().await.ok(200);
+    world.pass(TimeDelta::minutes(1));
+    let refusal = ask_to_sign_in(&world, EMAIL).await.refused(429, "email_cooldown");
+    assert_eq!(refusal["retry_after"], (DAY - TimeDelta::minutes(3)).num_seconds());
+    ask_to_sign_in(&world, "ADA@example.com").await.refused(429, "email_cooldown");
+    world.pass(DAY - TimeDelta::minutes(3));
+    ask_to_sign_in(&world, EMAIL).await.ok(200);
+}

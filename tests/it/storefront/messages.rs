@@ -58,6 +58,7 @@ async fn each_purpose_has_its_words_on_each_route_that_sends() {
         ("customers/request-phone-verification", json!({ "phone": "+12015550199" }), "Nummer"),
         ("customers/request-email-verification", json!({ "email": EMAIL }), "E-Mail-Adresse"),
         ("customers/account-closure", json!({}), "Konto"),
+        ("customers/request-step-up", json!({}), "dass Sie es sind"),
     ] {
         world.pass(TimeDelta::minutes(2));
         german(path, body).send().await.ok(200);
@@ -173,6 +174,17 @@ async fn a_directory_adds_languages_and_changes_words_for_all_stores_or_for_one(
     assert!(mail.html.unwrap().starts_with("<html lang=\"fr\"><h2>Acme Shop</h2><p>Votre code</p>"));
 }
 
+#[tokio::test]
+async fn a_language_from_before_there_were_notices_tells_them_in_english() {
+    let directory = TemporaryDirectory::make("portico-messages").unwrap();
+    write(directory.path(), "fr.toml", FRENCH);
+    let world = World::with(&[("messages.directory", directory.path().to_str().unwrap())]).await;
+    let ada = token(&world.register(EMAIL).await);
+    let in_french = |path: &str| world.storefront(path).token(&ada).header("accept-language", "fr").send();
+    in_french("customers/request-step-up").await.ok(200);
+    assert!(world.messages()[0].text.contains("that it is you"), "{}", world.messages()[0].text);
+}
+
 #[test]
 fn files_that_cannot_be_used_are_named_at_the_start() {
     let without_a_line = |line: &str| FRENCH.lines().filter(|this| !this.contains(line)).collect::<Vec<_>>().join("\n");
@@ -187,9 +199,10 @@ fn files_that_cannot_be_used_are_named_at_the_start() {
             vec!["de.toml", "verify_phone.text", "71 units; one text holds at most 70"],
         ),
         ("en.toml", "[sign_in]\ntxt = \"{code}\"".to_owned(), vec!["en.toml", "txt", "line 2"]),
-        ("fr.toml", without_a_line("adresse"), vec!["fr.toml", "email_changed.mail", "missing"]),
-        ("en.toml", "[phone_changed]\nmail = \"{code}\"".to_owned(), vec!["en.toml", "phone_changed.mail", "{code}"]),
-        ("en.toml", "[phone_changed]\ntext = \"no\"".to_owned(), vec!["en.toml", "text", "line 2"]),
+        ("fr.toml", without_a_line("Votre code"), vec!["fr.toml", "create_account.mail", "missing"]),
+        ("en.toml", "[phone_changed]\nmail = \"{minutes}\"".to_owned(), vec!["en.toml", "phone_changed.mail", "{minutes}"]),
+        ("en.toml", "[phone_changed]\ntxt = \"no\"".to_owned(), vec!["en.toml", "txt", "line 2"]),
+        ("en.toml", format!("[new_sign_in]\ntext = \"{}\"", "x".repeat(161)), vec!["en.toml", "new_sign_in.text", "161 units"]),
         ("en.toml", "not TOML".to_owned(), vec!["en.toml"]),
         ("layout.html", "<p>{subject}</p>".to_owned(), vec!["layout.html", "{body}"]),
         ("english.tml", String::new(), vec!["english.tml", "neither"]),

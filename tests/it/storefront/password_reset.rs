@@ -145,7 +145,7 @@ async fn no_sign_in_by_the_old_password_survives_a_parallel_reset() {
 }
 
 #[tokio::test]
-async fn a_new_password_removes_provider_links() {
+async fn a_new_password_suspends_provider_links() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let ada = world.register(EMAIL).await["customer"]["id"].clone();
@@ -153,9 +153,13 @@ async fn a_new_password_removes_provider_links() {
     assert_eq!(login_with_b(&world).await.ok(200)["customer"]["id"], ada);
     let code = world.sign_in_code(EMAIL).await;
     reset_password(&world, EMAIL, code, NEW).await.ok(200);
-    assert_eq!(world.count("select count(*) from provider_links").await, 0);
-    assert_ne!(login_with_b(&world).await.ok(200)["customer"]["id"], ada, "a subject without a vouched address opens another account");
-    // A provider that vouches for the address opens the account again.
+    assert_eq!(world.count("select count(*) from provider_links where suspended_at is not null").await, 1);
+    // A subject without a vouched address opens neither the account nor another one.
+    login_with_b(&world).await.refused(409, "provider_link_suspended");
+    assert_eq!(world.count("select count(*) from customers").await, 1);
+    // A provider that vouches for the address opens the account again, and so does the suspended link with such a token.
+    link_b(&world).await;
+    assert_eq!(login_with_b(&world).await.ok(200)["customer"]["id"], ada);
     let claims = with(&claims_of_a(&world, "8"), json!({ "email": EMAIL, "email_verified": true }));
     let body = json!({ "identityToken": rsa().sign(&claims) });
     assert_eq!(world.storefront("customers/login-with-idp-a").json(&body).send().await.ok(200)["customer"]["id"], ada);
@@ -172,8 +176,17 @@ async fn no_sign_in_with_a_provider_survives_a_parallel_reset() {
         let with_b = join_all((0..8).map(|_| login_with_b(&world)));
         let (reset, answers) = tokio::join!(reset_password(&world, EMAIL, code, NEW), with_b);
         let newest = token(&reset.ok(200));
-        for login in answers.into_iter().map(|answer| answer.ok(200)).filter(|login| login["customer"]["id"] == ada) {
-            world.storefront_get("customers/me").token(&token(&login)).send().await.refused(401, "customer_token_invalid");
+        for answer in answers {
+            match answer.status {
+                200 => {
+                    let login = answer.ok(200);
+                    assert_eq!(login["customer"]["id"], ada);
+                    world.storefront_get("customers/me").token(&token(&login)).send().await.refused(401, "customer_token_invalid");
+                }
+                _ => {
+                    answer.refused(409, "provider_link_suspended");
+                }
+            }
         }
         world.storefront_get("customers/me").token(&newest).send().await.ok(200);
         let theirs = "select count(*) from customers join customer_tokens on customers.id = customer_id

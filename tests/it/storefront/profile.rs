@@ -101,7 +101,13 @@ async fn a_customer_sees_and_ends_their_sign_ins() {
         let path = format!("/storefront/v1/customers/sessions/{id}");
         world.request(Method::DELETE, &path).key(&world.store_key).token(who).send()
     };
-    let (seconds, bobs) = (second.split_once('|').unwrap().0, bob.split_once('|').unwrap().0);
+    let current = async |who: &str| {
+        let listed = world.storefront_get("customers/sessions").token(who).send().await.ok(200)["sessions"].clone();
+        let own = listed.as_array().unwrap().iter().find(|session| session["current"] == true).unwrap()["id"].clone();
+        own.as_str().unwrap().to_owned()
+    };
+    let (seconds, bobs) = (current(&second).await, current(&bob).await);
+    let (seconds, bobs) = (seconds.as_str(), bobs.as_str());
     end(&first, bobs).await.refused(404, "record_not_found");
     end(&first, "nonsense").await.refused(404, "record_not_found");
     end(&first, seconds).await.ok(200);

@@ -139,6 +139,7 @@ async fn every_refusal_of_the_guard_becomes_a_mail_where_there_is_a_proven_addre
         let ada = token(&world.register(PHONE).await);
         sqlx::query("update customers set email = $1, email_verified_at = now()").bind(EMAIL).execute(&world.pool).await.unwrap();
         world.pass(TimeDelta::seconds(if code == "range_cooldown" { 601 } else { 20 }));
+        world.freshen().await;
         sqlx::query(sqlx::AssertSqlSafe(format!("update stores set {limits}"))).execute(&world.pool).await.unwrap();
         for (path, body) in [("login-with-sms", json!({ "phone": PHONE })), ("account-closure", json!({}))] {
             let sent = world.storefront(&format!("customers/{path}")).token(&ada).json(&body).send().await.ok(200);

@@ -106,6 +106,22 @@ async fn an_unreachable_number_is_not_tried_at_other_providers() {
 }
 
 #[tokio::test]
+async fn a_region_that_one_provider_does_not_serve_is_tried_at_the_next_and_says_nothing_about_the_provider() {
+    for code in [21408, 21612] {
+        let (first, twilio) = twilio::provider(twilio::refused(400, code)).await;
+        let (second, vonage) = vonage::provider(vonage::accepted()).await;
+        let world = world("twilio,vonage", &[twilio.clone(), vonage], &[("sms.breaker.opens_after", "1")]).await;
+        for (number, expected) in [("+12015510101", 1), ("+12015520101", 2)] {
+            ask_to_register(&world, number).await.ok(200);
+            assert_eq!((asked(&first).await, asked(&second).await), (expected, expected), "the provider is not skipped");
+        }
+        // Alone, it says that the number cannot be reached.
+        let world = self::world("twilio", &[twilio], &[]).await;
+        ask_to_register(&world, PHONE).await.refused(422, "number_unreachable");
+    }
+}
+
+#[tokio::test]
 async fn a_provider_that_is_not_there_is_passed_over() {
     let (second, vonage) = vonage::provider(vonage::accepted()).await;
     let away = vec![
@@ -136,23 +152,23 @@ async fn a_failing_provider_is_skipped_until_a_trial_succeeds() {
     let (first, twilio) = twilio::provider(out_of_service()).await;
     let (second, vonage) = vonage::provider(vonage::accepted()).await;
     let world = world("twilio,vonage", &[twilio, vonage], &[("sms.breaker.opens_after", "2"), ("sms.breaker.cool_down", "30s")]).await;
-    for (number, expected) in [("+12015550101", (1, 1)), ("+12015550102", (2, 2)), ("+12015550103", (2, 3)), ("+12015550104", (2, 4))] {
+    for (number, expected) in [("+12015510101", (1, 1)), ("+12015520101", (2, 2)), ("+12015530101", (2, 3)), ("+12015540101", (2, 4))] {
         ask_to_register(&world, number).await.ok(200);
         assert_eq!((asked(&first).await, asked(&second).await), expected, "{number}");
     }
 
     world.pass(TimeDelta::seconds(30));
-    for (number, expected) in [("+12015550105", (3, 5)), ("+12015550106", (3, 6))] {
+    for (number, expected) in [("+12015550101", (3, 5)), ("+12015560101", (3, 6))] {
         ask_to_register(&world, number).await.ok(200);
         assert_eq!((asked(&first).await, asked(&second).await), expected, "one trial, which fails: {number}");
     }
 
     twilio::change(&first, twilio::accepted()).await;
     world.pass(TimeDelta::seconds(29));
-    ask_to_register(&world, "+12015550107").await.ok(200);
+    ask_to_register(&world, "+12015570101").await.ok(200);
     assert_eq!((asked(&first).await, asked(&second).await), (0, 7));
     world.pass(TimeDelta::seconds(1));
-    for (number, expected) in [("+12015550108", (1, 7)), ("+12015550109", (2, 7))] {
+    for (number, expected) in [("+12015580101", (1, 7)), ("+12015590101", (2, 7))] {
         ask_to_register(&world, number).await.ok(200);
         assert_eq!((asked(&first).await, asked(&second).await), expected, "the trial was taken: {number}");
     }

@@ -152,28 +152,38 @@ async fn a_pause_is_logged_with_its_counts() {
     for number in 0..50 {
         ask_to_register(&world, &format!("+1201{}0123", 200 + number)).await.ok(200);
     }
+    world.pass(TimeDelta::minutes(3));
     ask_to_register(&world, "+12013000123").await.refused(423, "texts_paused");
-    let reason = "50 codes were texted within ten minutes, and only 0 of them were used. This indicates SMS pumping, so the SMS guard \
-                  paused the store's texts.";
-    let details = explained(&list(&world, "rule=pumping").await[0], ("texts_paused", "pumping", reason));
-    assert_eq!(details, json!({ "texted": 50, "used": 0 }));
+    let paused = "the country US until 2026-05-21T10:33:00.000+00:00: of 50 codes texted within ten minutes, 0 were used.";
+    let reason = format!("This indicates SMS pumping, so the SMS guard paused texts to strangers of {paused}");
+    let mut details = explained(&list(&world, "rule=pumping").await[0], ("texts_paused", "pumping", &reason));
+    let expected = json!({
+        "scope": "country", "name": "US", "texted": 50, "used": 0,
+        "paused_at": "2026-05-21T10:18:00.000+00:00", "paused_until": "2026-05-21T10:33:00.000+00:00",
+        "paused_reason": "of 50 codes texted within ten minutes, 0 were used",
+    });
+    assert_eq!(details, expected);
 
     world.pass(TimeDelta::minutes(5));
+    ask_to_register(&world, "+12013010123").await.refused(423, "texts_paused");
+    let texts = list(&world, "rule=texts_paused").await;
+    let reason = format!("The SMS guard has paused texts to strangers of {paused}");
+    for count in ["texted", "used"] {
+        details.as_object_mut().unwrap().remove(count);
+    }
+    assert_eq!(explained(&texts[0], ("texts_paused", "texts_paused", &reason)), details);
+
+    // The pause of an operator is for everybody, and comes first.
+    set(&world, json!({ "texts_paused": true, "texts_paused_reason": "a campaign" })).await;
     for number in ["+12013010123", "hello"] {
         ask_to_register(&world, number).await.refused(423, "texts_paused");
     }
     let texts = list(&world, "rule=texts_paused").await;
-    assert_eq!(texts.len(), 2);
-    for text in texts {
-        let reason = "The store's texts have been paused since 2026-05-21T10:15:00.000+00:00: 50 codes were texted within ten minutes, and \
-                      only 0 of them were used.";
-        assert_eq!(
-            explained(&text, ("texts_paused", "texts_paused", reason)),
-            json!({
-                "paused_at": "2026-05-21T10:15:00.000+00:00",
-                "paused_reason": "50 codes were texted within ten minutes, and only 0 of them were used",
-            })
-        );
+    assert_eq!(texts.len(), 3);
+    for text in &texts[..2] {
+        let reason = "The store's texts have been paused since 2026-05-21T10:23:00.000+00:00: a campaign.";
+        let details = json!({ "paused_at": "2026-05-21T10:23:00.000+00:00", "paused_reason": "a campaign" });
+        assert_eq!(explained(text, ("texts_paused", "texts_paused", reason)), details);
     }
 }
 

@@ -80,6 +80,8 @@ pub const OTHER_ROUTES: &[(Method, &str, &str)] = &[
     (Method::POST, "fleet", "/vehicles/{uuid}/track"),
     (Method::POST, "fleet", "/vehicles/track"),
     (Method::GET, "storefront", "/texts/conversion"),
+    (Method::GET, "storefront", "/texts/pauses"),
+    (Method::POST, "storefront", "/texts/pauses/{uuid}/resume"),
     (Method::DELETE, "storefront", "/tokens/{uuid}"),
     (Method::POST, "storefront", "/customers/{uuid}/revoke-tokens"),
     (Method::GET, "storefront", "/customers/{uuid}/timeline"),

@@ -12,6 +12,7 @@ macro_rules! images {
 pub(super) const TEXTS: &[(&str, &str)] = texts![
     "README.md"
     "docs/storefront.md"
+    "docs/security.md"
     "docs/messages.md"
     "docs/identity-providers.md"
     "docs/sms-providers.md"

@@ -15,6 +15,9 @@ use crate::providers::sms::{SettingsError, Text};
 
 /// The number is invalid, a short code or unreachable. From carriers: out of service, unknown.
 const UNREACHABLE: &[u64] = &[21211, 21214, 21217, 21265, 30003, 30005];
+/// This account may not text the region or carrier of the number: the permission is not enabled (21408), there is no route from the sender
+/// (21612), or the number is not verified by a trial account (21608). Another provider may.
+const NOT_SERVED: &[u64] = &[21408, 21608, 21612];
 /// The owner of the number has opted out, or the carrier blocks the text.
 const BLOCKED: &[u64] = &[21610, 30004];
 /// The number is not a mobile number.
@@ -98,6 +101,7 @@ fn kind(code: u64, status: StatusCode) -> SendTextErrorKind {
         (UNREACHABLE, SendTextErrorKind::Unreachable),
         (BLOCKED, SendTextErrorKind::Blocked),
         (LANDLINE, SendTextErrorKind::Landline),
+        (NOT_SERVED, SendTextErrorKind::NotServed),
         (RATE_LIMITED, SendTextErrorKind::RateLimited),
         (BAD_CREDENTIALS, SendTextErrorKind::BadCredentials),
     ];
@@ -121,7 +125,14 @@ mod tests {
             (400, 21614, SendTextErrorKind::Landline),
             (400, 21635, SendTextErrorKind::Landline),
             (400, 21606, SendTextErrorKind::Rejected),
-            (400, 21408, SendTextErrorKind::Rejected),
+            (400, 21408, SendTextErrorKind::NotServed),
+            (400, 21612, SendTextErrorKind::NotServed),
+            (201, 30003, SendTextErrorKind::Unreachable),
+            (201, 30004, SendTextErrorKind::Blocked),
+            (201, 30005, SendTextErrorKind::Unreachable),
+            (201, 30006, SendTextErrorKind::Landline),
+            (400, 30007, SendTextErrorKind::Rejected),
+            (400, 30008, SendTextErrorKind::Rejected),
             (401, 20003, SendTextErrorKind::BadCredentials),
             (429, 20429, SendTextErrorKind::RateLimited),
             (201, 30001, SendTextErrorKind::RateLimited),

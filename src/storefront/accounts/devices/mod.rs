@@ -1,5 +1,5 @@
-//! Push devices, registered after sign-in. Notifications go to the customer who registered the device last. The push token is encrypted
-//! under the application key.
+//! Push devices, registered after sign-in. Notifications go to the customer who registered the device last, until the session ends in which
+//! that was ([`ending`](crate::storefront::accounts::ending)). The push token is encrypted under the application key.
 
 mod push_token;
 mod queries;
@@ -18,9 +18,10 @@ use crate::storefront::accounts::devices::push_token::SealedToken;
 use crate::storefront::customers;
 use crate::storefront::routes::{self, Body, Routes, Sent, body, describe};
 use crate::storefront::state::Storefront;
+use crate::storefront::tokens;
 
 pub use push_token::SEALED;
-pub use queries::{KnownDevice, forget_devices, list_devices, list_known};
+pub use queries::{KnownDevice, forget_devices, forget_of_sessions, forget_others, list_devices, list_known, sweep_devices};
 
 const PLATFORMS: [&str; 3] = ["ios", "android", "web"];
 /// The maximum length of a token, in characters.
@@ -65,14 +66,18 @@ async fn register(
         id: DeviceId::new(now),
         store: caller.store.id,
         customer: caller.customer.id,
+        session: caller.session,
         platform,
         token: SealedToken::new(&storefront.application_key, &token),
     };
     let mut tx = storefront.pool.begin().await?;
-    // The session may have come from the cache, and the account may have been closed since. The lock makes a parallel closure either
+    // The session may have come from the cache, and may have ended or its account been closed since. The locks make a parallel ending either
     // come before or delete the device.
     // Exclusive, so that parallel registrations see each other's devices when they are counted.
     customers::lock_customer(&mut tx, device.customer).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
+    if !tokens::lock_session_shared(&mut tx, device.session).await? {
+        return Err(ProblemCode::CustomerTokenInvalid.into());
+    }
     let id = queries::upsert_device(&mut tx, &device, now).await?;
     queries::forget_crowd(&mut tx, device.customer, DEVICES).await?;
     tx.commit().await?;

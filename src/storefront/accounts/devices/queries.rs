@@ -5,14 +5,15 @@ use serde_json::{Value, json};
 
 use crate::kernel::clock::timestamp;
 use crate::kernel::crypto::ApplicationKey;
-use crate::kernel::database::Connection;
-use crate::kernel::ids::{CustomerId, DeviceId, StoreId};
+use crate::kernel::database::{Connection, column};
+use crate::kernel::ids::{CustomerId, DeviceId, SessionId, StoreId};
 use crate::storefront::accounts::devices::push_token::{self, Digest, SealedToken};
 
 pub(super) struct Device {
     pub(super) id: DeviceId,
     pub(super) store: StoreId,
     pub(super) customer: CustomerId,
+    pub(super) session: SessionId,
     pub(super) platform: String,
     pub(super) token: SealedToken,
 }
@@ -20,10 +21,10 @@ pub(super) struct Device {
 /// Inserts a device, or reassigns the one with this token, and returns its id. The caller has locked the account.
 pub(super) async fn upsert_device(conn: &mut Connection, device: &Device, now: DateTime<Utc>) -> Result<DeviceId, sqlx::Error> {
     let id = sqlx::query_scalar!(
-        "insert into devices (id, store_id, customer_id, platform, sealed_token, token_digest, created_at, updated_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $7)
+        "insert into devices (id, store_id, customer_id, platform, sealed_token, token_digest, created_at, updated_at, session_id)
+         values ($1, $2, $3, $4, $5, $6, $7, $7, $8)
          on conflict on constraint devices_token_key do update
-             set customer_id = excluded.customer_id, platform = excluded.platform, sealed_token = excluded.sealed_token,
+             set customer_id = excluded.customer_id, session_id = excluded.session_id, platform = excluded.platform, sealed_token = excluded.sealed_token,
                  updated_at = excluded.updated_at
          returning id",
         device.id.uuid(),
@@ -33,6 +34,7 @@ pub(super) async fn upsert_device(conn: &mut Connection, device: &Device, now: D
         device.token.sealed,
         device.token.digest.as_slice(),
         now,
+        device.session.uuid(),
     )
     .fetch_one(conn)
     .await?;
@@ -69,6 +71,35 @@ pub(super) async fn delete_device(
     .execute(conn)
     .await?;
     Ok(deleted.rows_affected() > 0)
+}
+
+/// Deletes the devices of these sessions of a customer.
+pub async fn forget_of_sessions(conn: &mut Connection, customer: CustomerId, sessions: &[SessionId]) -> Result<(), sqlx::Error> {
+    let sessions = column(sessions, |session| session.uuid());
+    sqlx::query!("delete from devices where customer_id = $1 and session_id = any($2)", customer.uuid(), &sessions).execute(conn).await?;
+    Ok(())
+}
+
+/// Deletes the devices of all sessions of a customer but one.
+pub async fn forget_others(conn: &mut Connection, customer: CustomerId, kept: SessionId) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from devices where customer_id = $1 and session_id is distinct from $2", customer.uuid(), kept.uuid())
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// Deletes the devices of the sessions that ended within a period. One that is revoked takes its devices along at once; one that expires is
+/// found here.
+pub async fn sweep_devices(conn: &mut Connection, since: DateTime<Utc>, until: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "delete from devices using session_ends as ended
+         where ended.ended_at > $1 and ended.ended_at <= $2 and devices.customer_id = ended.customer_id and devices.session_id = ended.id",
+        since,
+        until,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
 }
 
 pub async fn forget_devices(conn: &mut Connection, customer: CustomerId) -> Result<(), sqlx::Error> {

@@ -1,19 +1,20 @@
-//! Sign-in with provider C.
+//! Sign-in with provider C, and linking it to an account.
 
 use axum::Json;
 use axum::extract::State;
 use secrecy::SecretString;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::kernel::json::{self, JsonBody, Members};
 use crate::kernel::problem::Problem;
 use crate::providers::RouteName;
 use crate::providers::identity::{IdpCProof, Provider, user_id_member};
-use crate::storefront::access::CallingStore;
+use crate::storefront::access::{CallingStore, FreshCustomer};
 use crate::storefront::accounts::social::linking::Typed;
-use crate::storefront::accounts::social::{description, finish, path, with_neutral_user_id};
+use crate::storefront::accounts::social::{description, finish, linking_path, own_links, path, with_neutral_user_id};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
+use crate::kernel::languages::AcceptedLanguages;
 use crate::storefront::routes::{Routes, Sent};
 use crate::storefront::state::Storefront;
 
@@ -25,7 +26,8 @@ pub(super) fn mount(routes: Routes<Storefront>, name: &RouteName) -> Routes<Stor
 }
 
 fn mount_under(name: &str, routes: Routes<Storefront>) -> Routes<Storefront> {
-    routes.post(&path(name), description(schema(name)), login_with_idp_c)
+    let routes = routes.post(&path(name), description(schema(name)), login_with_idp_c);
+    routes.post(&linking_path(name), own_links::linking(schema(name)), link_idp_c)
 }
 
 /// The schema of the body under one of the provider's names.
@@ -56,17 +58,41 @@ struct Login {
     name: Option<String>,
 }
 
+impl Login {
+    fn read(body: Map<String, Value>, name: &RouteName) -> Result<Self, Problem> {
+        json::from_value(Value::Object(with_neutral_user_id(body, name, "idpCUserId")?))
+    }
+
+    fn proof(&self) -> IdpCProof<'_> {
+        IdpCProof { user_id: &self.user_id, access_token: self.access_token.as_ref() }
+    }
+}
+
 /// `POST customers/login-with-idp-c`
 async fn login_with_idp_c(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     client: ClientInfo,
+    languages: AcceptedLanguages,
     JsonBody(Members(body)): JsonBody<Members>,
 ) -> Result<Json<Value>, Problem> {
     let idp_c = &storefront.identity_providers.idp_c;
     let provider = idp_c.offered()?;
-    let login: Login = json::from_value(Value::Object(with_neutral_user_id(body, &idp_c.name, "idpCUserId")?))?;
-    let typed = Typed { name: login.name, email: login.email };
-    let proof = IdpCProof { user_id: &login.user_id, access_token: login.access_token.as_ref() };
-    finish(&storefront, &SignInAttempt::new(&store, Method::Provider(Provider::IDP_C), None, client), provider.verify(proof), typed).await
+    let login = Login::read(body, &idp_c.name)?;
+    let typed = Typed { name: login.name.clone(), email: login.email.clone() };
+    let attempt = SignInAttempt::new(&store, Method::Provider(Provider::IDP_C), None, client);
+    finish(&storefront, (&attempt, &languages), provider.verify(login.proof()), typed).await
+}
+
+/// `POST customers/link-idp-c`
+async fn link_idp_c(
+    State(storefront): State<Storefront>,
+    FreshCustomer(caller): FreshCustomer,
+    languages: AcceptedLanguages,
+    JsonBody(Members(body)): JsonBody<Members>,
+) -> Result<Json<Value>, Problem> {
+    let idp_c = &storefront.identity_providers.idp_c;
+    let provider = idp_c.offered()?;
+    let login = Login::read(body, &idp_c.name)?;
+    own_links::link(&storefront, &caller, &languages, provider.verify(login.proof())).await
 }

@@ -72,24 +72,30 @@ async fn try_to_sign_in(
         Use::Repeated { customer, session } if tokens::is_signed_in(&mut tx, customer, session, now).await? => {}
         Use::Repeated { .. } | Use::Spent => return Err(VerifyError::from(Flaw::Used).into()),
     }
-    let found = match queries::find_linked(&mut tx, store.id, identity).await? {
-        Some(id) => customers::lock_customer_shared(&mut tx, id).await?.map(|customer| (customer, None)),
+    let linked = queries::find_linked(&mut tx, store.id, identity).await?;
+    let is_linked_now = linked.is_none();
+    let found = match linked {
+        Some(linked) => customers::lock_customer_shared(&mut tx, linked.customer).await?.map(|customer| (customer, None)),
         None => match find_or_open(&mut tx, attempt, identity, typed, now).await? {
             Some((customer, lost)) if queries::link(&mut tx, store.id, identity, customer.id, now).await? => Some((customer, lost)),
             _ => None,
         },
     };
     let Some((customer, lost)) = found else { return Ok(None) };
-    // The account is locked now. A password reset that committed before has deleted the link.
-    if queries::find_linked(&mut tx, store.id, identity).await? != Some(customer.id) {
-        return Ok(None);
+    // The account is locked now. A password reset that committed before has suspended the link.
+    match queries::find_linked(&mut tx, store.id, identity).await?.filter(|linked| linked.customer == customer.id) {
+        None => return Ok(None),
+        Some(linked) if !linked.is_suspended => {}
+        Some(_) if vouches_for(identity, &customer) => queries::resume_link(&mut tx, store.id, identity).await?,
+        Some(_) => return Err(ProblemCode::ProviderLinkSuspended.into()),
     }
     if let Use::Repeated { customer: first, .. } = token_use
         && first != customer.id
     {
         return Err(VerifyError::from(Flaw::Used).into());
     }
-    let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
+    let is_new = lost.is_some();
+    let mut signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     if let (Some(token), Use::First) = (&identity.token, token_use) {
         queries::note_session(&mut tx, store.id, token, (signed_in.customer.id, signed_in.session)).await?;
     }
@@ -97,6 +103,7 @@ async fn try_to_sign_in(
     if let Some(lost) = lost {
         storefront.caches.invalidate_losers(lost);
     }
+    signed_in.linked = (is_linked_now && !is_new).then(|| identity.provider.clone());
     Ok(Some(signed_in))
 }
 
@@ -114,13 +121,18 @@ async fn find_or_open(
         && let Some(owner) = customers::find_proven(tx, store.id, &Identity::Email(email.clone())).await?
     {
         let owner = customers::lock_customer_shared(tx, owner.id).await?;
-        return Ok(owner.filter(|owner| owner.proven_email().is_some_and(|own| own.key() == email.key())).map(|owner| (owner, None)));
+        return Ok(owner.filter(|owner| vouches_for(identity, owner)).map(|owner| (owner, None)));
     }
     match customers::open_account(tx, attempt.origin(), &newcomer(store, identity, typed, now)?, now).await {
         Err(error) if violated_constraint(&error) == Some("customers_proven_email") => Ok(None),
         Err(error) => Err(error.into()),
         Ok((customer, lost)) => Ok(Some((customer, Some(lost)))),
     }
+}
+
+/// Whether the provider vouches for the address that the customer has proven.
+fn vouches_for(identity: &VerifiedIdentity, customer: &Customer) -> bool {
+    identity.vouched_email().zip(customer.proven_email()).is_some_and(|(vouched, own)| vouched.key() == own.key())
 }
 
 /// The details of a new account. The name is empty until the customer sets one if neither the app nor the provider supplies a

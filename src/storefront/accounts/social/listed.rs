@@ -1,4 +1,4 @@
-//! Sign-in with a provider that the settings list. Its form says which fields a request has.
+//! Sign-in with a provider that the settings list, and linking it to an account. Its form says which fields a request has.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,10 +10,11 @@ use serde_json::{Map, Value, json};
 use crate::kernel::json::{self, JsonBody, Members};
 use crate::kernel::problem::{FieldErrors, Problem, Sentence};
 use crate::providers::identity::{Field, Listed, OidcProof};
-use crate::storefront::access::CallingStore;
+use crate::storefront::access::{CallingStore, FreshCustomer};
 use crate::storefront::accounts::social::linking::Typed;
-use crate::storefront::accounts::social::{description, finish, path, with_neutral_user_id};
+use crate::storefront::accounts::social::{description, finish, linking_path, own_links, path, with_neutral_user_id};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
+use crate::kernel::languages::AcceptedLanguages;
 use crate::storefront::routes::{Routes, Sent};
 use crate::storefront::state::Storefront;
 
@@ -25,19 +26,28 @@ pub(super) fn mount(routes: Routes<Storefront>, listed: &Arc<Listed>) -> Routes<
 }
 
 fn mount_under(name: &str, routes: Routes<Storefront>, listed: &Arc<Listed>) -> Routes<Storefront> {
-    let doc = description(schema(listed, name));
-    let listed = Arc::clone(listed);
-    let handler = move |State(storefront): State<Storefront>,
+    let (doc, linking) = (description(schema(listed, name)), own_links::linking(schema(listed, name)));
+    let (of_sign_in, of_link) = (Arc::clone(listed), Arc::clone(listed));
+    let sign_in = move |State(storefront): State<Storefront>,
                         CallingStore { store }: CallingStore,
                         client: ClientInfo,
+                        languages: AcceptedLanguages,
                         JsonBody(Members(body)): JsonBody<Members>| async move {
-        let provider = listed.oidc.offered()?;
-        let login = Login::read(&listed, body)?;
+        let provider = of_sign_in.oidc.offered()?;
+        let login = Login::read(&of_sign_in, body)?;
         let typed = Typed { name: login.name().map(str::to_owned), email: None };
-        let method = Method::Provider(listed.provider.clone());
-        finish(&storefront, &SignInAttempt::new(&store, method, None, client), provider.verify(login.proof()), typed).await
+        let attempt = SignInAttempt::new(&store, Method::Provider(of_sign_in.provider.clone()), None, client);
+        finish(&storefront, (&attempt, &languages), provider.verify(login.proof()), typed).await
     };
-    routes.post(&path(name), doc, handler)
+    let link = move |State(storefront): State<Storefront>,
+                     FreshCustomer(caller): FreshCustomer,
+                     languages: AcceptedLanguages,
+                     JsonBody(Members(body)): JsonBody<Members>| async move {
+        let provider = of_link.oidc.offered()?;
+        let login = Login::read(&of_link, body)?;
+        own_links::link(&storefront, &caller, &languages, provider.verify(login.proof())).await
+    };
+    routes.post(&path(name), doc, sign_in).post(&linking_path(name), linking, link)
 }
 
 fn is_needed(field: Field) -> bool {

@@ -15,6 +15,10 @@
 //! An identity token can be used once per store: `used_identity_tokens` stores its digest until the token is too old. For a minute, the client
 //! that used it may present it again ([`Use`](queries::Use)).
 //!
+//! Who takes an account back, with a new password or from a thief, cannot tell which links are theirs. They are suspended and not forgotten,
+//! because a forgotten one would silently open a second account at its next sign-in. A suspended link signs nobody in, until the provider
+//! vouches for the proven address, or the customer links it again in a fresh session ([`own_links`]).
+//!
 //! A link stays when its provider is no longer configured: it signs nobody in, the export of the customer shows it, and it works again when
 //! the provider is listed under the same name.
 //!
@@ -24,6 +28,7 @@
 mod idp_c;
 mod linking;
 mod listed;
+mod own_links;
 mod queries;
 
 use axum::Json;
@@ -41,20 +46,21 @@ use crate::storefront::guessing::{self, Kind};
 use crate::storefront::routes::{self, Routes, describe};
 use crate::storefront::state::Storefront;
 
-pub use queries::{export_links, forget_links, sweep_tokens};
+pub use own_links::{links_schema, show_links};
+pub use queries::{export_links, forget_links, suspend_links, sweep_tokens};
 
 /// The routes of every provider, under its neutral name and under its name in this deployment.
 pub fn routes(storefront: &Storefront) -> Routes<Storefront> {
     let providers = &storefront.identity_providers;
     let routes = providers.listed.iter().fold(Routes::none(), listed::mount);
-    idp_c::mount(routes, &providers.idp_c.name)
+    idp_c::mount(routes, &providers.idp_c.name).merge(own_links::routes())
 }
 
 /// The description of a sign-in with a body of this schema.
 fn description(body: Value) -> OperationDoc {
     describe("Sign in with an identity provider. The first sign-in creates an account.", routes::login())
         .taking_body(body)
-        .refusing(&[ProblemCode::ProviderNotConfigured, ProblemCode::IdentityNotVerified])
+        .refusing(&[ProblemCode::ProviderNotConfigured, ProblemCode::IdentityNotVerified, ProblemCode::ProviderLinkSuspended])
         .refusing(&[ProblemCode::AccountBanned, ProblemCode::ProviderUnavailable, ProblemCode::Overloaded])
         .refusing(&[ProblemCode::GuessesExceeded])
 }
@@ -63,10 +69,14 @@ fn path(name: &str) -> String {
     format!("/customers/login-with-{name}")
 }
 
+fn linking_path(name: &str) -> String {
+    format!("/customers/link-{name}")
+}
+
 /// Signs in the person whom the provider identified.
 async fn finish(
     storefront: &Storefront,
-    attempt: &SignInAttempt<'_>,
+    (attempt, languages): (&SignInAttempt<'_>, &AcceptedLanguages),
     verifying: impl Future<Output = Result<VerifiedIdentity, VerifyError>> + Send,
     typed: Typed,
 ) -> Result<Json<Value>, Problem> {
@@ -77,7 +87,7 @@ async fn finish(
             result => result,
         }
     };
-    let signed_in = audited(storefront, attempt, flow.boxed()).await?;
+    let signed_in = audited(storefront, (attempt, languages), flow.boxed()).await?;
     Ok(Json(signed_in.answer(&storefront.settings)))
 }
 

@@ -82,14 +82,18 @@ pub async fn sweep_tokens(conn: &mut Connection, now: DateTime<Utc>) -> Result<(
     Ok(())
 }
 
+/// The open account that an identity is linked to.
+pub(super) struct Linked {
+    pub(super) customer: CustomerId,
+    /// Whether the link signs nobody in until the customer links the identity again.
+    pub(super) is_suspended: bool,
+}
+
 /// Returns the open account that this identity is linked to.
-pub(super) async fn find_linked(
-    conn: &mut Connection,
-    store: StoreId,
-    identity: &VerifiedIdentity,
-) -> Result<Option<CustomerId>, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"select customer_id as "id: CustomerId" from provider_links join customer_identities as account on account.id = provider_links.customer_id
+pub(super) async fn find_linked(conn: &mut Connection, store: StoreId, identity: &VerifiedIdentity) -> Result<Option<Linked>, sqlx::Error> {
+    sqlx::query_as!(
+        Linked,
+        r#"select customer_id as "customer: CustomerId", suspended_at is not null as "is_suspended!" from provider_links join customer_identities as account on account.id = provider_links.customer_id
          where provider_links.store_id = $1 and provider = $2 and subject = $3 and account.closed_at is null"#,
         store.uuid(),
         identity.provider.as_str(),
@@ -110,7 +114,7 @@ pub(super) async fn link(
 ) -> Result<bool, sqlx::Error> {
     let linked = sqlx::query!(
         "insert into provider_links as older (store_id, provider, subject, customer_id, linked_at) values ($1, $2, $3, $4, $5)
-         on conflict on constraint provider_links_pkey do update set customer_id = excluded.customer_id, linked_at = excluded.linked_at
+         on conflict on constraint provider_links_pkey do update set customer_id = excluded.customer_id, linked_at = excluded.linked_at, suspended_at = null
          where exists (select from customer_identities as account where account.id = older.customer_id and account.closed_at is not null)",
         store.uuid(),
         identity.provider.as_str(),
@@ -123,8 +127,54 @@ pub(super) async fn link(
     Ok(linked.rows_affected() == 1)
 }
 
-/// Deletes every link of a customer. From then on a provider signs the customer in only by vouching for the proven address. The caller has
-/// locked the account.
+/// Lets a suspended link sign its customer in again. The caller has locked the account.
+pub(super) async fn resume_link(conn: &mut Connection, store: StoreId, identity: &VerifiedIdentity) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update provider_links set suspended_at = null where store_id = $1 and provider = $2 and subject = $3",
+        store.uuid(),
+        identity.provider.as_str(),
+        identity.subject.as_str(),
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Suspends every link of a customer: who takes the account back cannot tell which of them are theirs. The caller has locked the account.
+pub async fn suspend_links(conn: &mut Connection, customer: CustomerId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("update provider_links set suspended_at = $2 where customer_id = $1 and suspended_at is null", customer.uuid(), now)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// A link of a customer.
+#[derive(Debug)]
+pub struct Link {
+    /// The word of the provider.
+    pub provider: String,
+    pub linked_at: DateTime<Utc>,
+    pub suspended_at: Option<DateTime<Utc>>,
+}
+
+/// Returns the links of a customer, oldest first.
+pub async fn list_links(conn: &mut Connection, customer: CustomerId) -> Result<Vec<Link>, sqlx::Error> {
+    sqlx::query_as!(
+        Link,
+        "select provider, linked_at, suspended_at from provider_links where customer_id = $1 order by linked_at, provider, subject",
+        customer.uuid(),
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Deletes the links of a customer to one provider. The caller has locked the account.
+pub(super) async fn unlink(conn: &mut Connection, customer: CustomerId, provider: &str) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from provider_links where customer_id = $1 and provider = $2", customer.uuid(), provider).execute(conn).await?;
+    Ok(())
+}
+
+/// Deletes every link of a customer. The caller has locked the account.
 pub async fn forget_links(conn: &mut Connection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from provider_links where customer_id = $1", customer.uuid()).execute(conn).await?;
     Ok(())
@@ -133,7 +183,8 @@ pub async fn forget_links(conn: &mut Connection, customer: CustomerId) -> Result
 /// Returns every link of a customer for the export, oldest first.
 pub async fn export_links(conn: &mut Connection, customer: CustomerId) -> Result<Value, sqlx::Error> {
     sqlx::query_scalar!(
-        r#"select coalesce(jsonb_agg(jsonb_build_object('provider', provider, 'subject', subject, 'linked_at', linked_at) order by linked_at), '[]')
+        r#"select coalesce(jsonb_agg(jsonb_build_object('provider', provider, 'subject', subject, 'linked_at', linked_at,
+                                                        'suspended_at', suspended_at) order by linked_at), '[]')
                   as "links!"
          from provider_links where customer_id = $1"#,
         customer.uuid(),

@@ -64,7 +64,7 @@ pub(in crate::storefront::codes) async fn count_guess(
                  select id, identity, issued_at from verification_codes
                  where $13::uuid is null and store_id = $1 and purpose = $11 and requested_by is null and sent_to = any($12)
                  union all
-                 select id, identity, issued_at from verification_codes where store_id = $1 and purpose = $11 and requested_by = $13
+                 select id, identity, issued_at from verification_codes where store_id = $1 and purpose = $11 and requested_by = $13 and not superseded
              ) as candidates
              order by issued_at desc limit 1
          ), named as (

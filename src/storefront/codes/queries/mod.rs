@@ -43,7 +43,7 @@ pub(super) async fn replace_code(conn: &mut Connection, code: &NewCode<'_>, now:
          on conflict on constraint verification_codes_key do update set
              id = excluded.id, sent_to = excluded.sent_to, channel = excluded.channel, customer_id = excluded.customer_id,
              digest = excluded.digest, issued_at = excluded.issued_at, expires_at = excluded.expires_at, asked_by = excluded.asked_by,
-             test_identity_id = excluded.test_identity_id, guesses = 0, used_at = null
+             test_identity_id = excluded.test_identity_id, superseded = false, guesses = 0, used_at = null
          where older.issued_at <= $12",
         code.id,
         code.store.uuid(),
@@ -65,20 +65,6 @@ pub(super) async fn replace_code(conn: &mut Connection, code: &NewCode<'_>, now:
     Ok(replaced.rows_affected() == 1)
 }
 
-/// Deletes the customer's codes of the same purpose for other identities. Only the latest code counts.
-pub(super) async fn forget_other_codes(conn: &mut Connection, code: &NewCode<'_>) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "delete from verification_codes where store_id = $1 and purpose = $2 and requested_by = $3 and identity <> $4",
-        code.store.uuid(),
-        code.purpose.as_str(),
-        code.requested_by.map(CustomerId::uuid),
-        code.identity,
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
 pub async fn forget_codes(conn: &mut Connection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from verification_codes where requested_by = $1 or customer_id = $1", customer.uuid()).execute(conn).await?;
     Ok(())
@@ -89,6 +75,28 @@ pub async fn forget_open_codes(conn: &mut Connection, customer: CustomerId) -> R
     sqlx::query!("delete from verification_codes where (requested_by = $1 or customer_id = $1) and used_at is null", customer.uuid())
         .execute(conn)
         .await?;
+    Ok(())
+}
+
+/// Lets the customer's code for this identity be the one that is used, not those of the same purpose for others. These stay, so that a
+/// customer who asks for several in turn gets one message a minute for each.
+pub(super) async fn supersede_others(
+    conn: &mut Connection,
+    store: StoreId,
+    purpose: Purpose,
+    identity: &str,
+    requested_by: CustomerId,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update verification_codes set superseded = identity <> $4
+         where store_id = $1 and purpose = $2 and requested_by = $3 and superseded <> (identity <> $4)",
+        store.uuid(),
+        purpose.as_str(),
+        requested_by.uuid(),
+        identity,
+    )
+    .execute(conn)
+    .await?;
     Ok(())
 }
 
@@ -131,6 +139,20 @@ pub(super) async fn forget_code(
     .execute(conn)
     .await?;
     Ok(())
+}
+
+/// Whether the customer has asked for a code of this purpose lately, in whatever state it is now.
+pub async fn was_requested_by(conn: &mut Connection, store: StoreId, purpose: Purpose, customer: CustomerId) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select exists (
+             select from verification_codes where store_id = $1 and purpose = $2 and requested_by = $3
+           ) as "was_requested!""#,
+        store.uuid(),
+        purpose.as_str(),
+        customer.uuid(),
+    )
+    .fetch_one(conn)
+    .await
 }
 
 /// The test identity whose fixed code this is.

@@ -11,9 +11,9 @@ use crate::contact::Identity;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, CustomerId, StoreId, TestIdentityId};
 use crate::kernel::password_hashing::HashedPassword;
-use crate::storefront::customers::{Customer, NewCustomer};
+use crate::storefront::customers::{Contacts, Customer, NewCustomer};
 
-pub use locks::{lock_claimants, lock_customer, lock_customer_shared};
+pub use locks::{lock_claimants, lock_claimants_of, lock_customer, lock_customer_shared};
 pub use password_guess::count_password_guess;
 pub use test_accounts::{is_of_a_customer, is_test, lock_made_with};
 
@@ -206,6 +206,30 @@ pub async fn set_proven(
         id.uuid(),
         email,
         phone,
+        now,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Gives an account its contacts back, as they were.
+pub async fn restore_contacts(
+    conn: &mut Connection,
+    id: CustomerId,
+    contacts: &Contacts,
+    now: DateTime<Utc>,
+) -> Result<Option<Customer>, sqlx::Error> {
+    sqlx::query_as!(
+        Customer,
+        r#"update customers set email = $2, email_verified_at = $3, phone = $4, phone_verified_at = $5, updated_at = $6
+         where id = $1 and closed_at is null
+         returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at, banned_at"#,
+        id.uuid(),
+        contacts.email,
+        contacts.email_verified_at,
+        contacts.phone,
+        contacts.phone_verified_at,
         now,
     )
     .fetch_optional(conn)

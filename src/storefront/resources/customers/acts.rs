@@ -14,10 +14,10 @@ use crate::kernel::json::{JsonBody, JsonOptions};
 use crate::kernel::openapi::{OperationDoc, closed_object};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{EmptyBody, Line, PathId, Record, RecordTransaction, Resource, Shown, WriteRequest};
-use crate::storefront::accounts::{closure, export, password_reset};
+use crate::storefront::accounts::{closure, ending, export, password_reset};
 use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::state::Storefront;
-use crate::storefront::{codes, customers, guessing, passwords, tokens};
+use crate::storefront::{codes, customers, guessing, passwords};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -75,7 +75,7 @@ pub async fn unlock(
 }
 
 pub fn reset_password_doc() -> OperationDoc {
-    doc("Make the password of a customer useless: end all sessions, delete the links to identity providers, and have the customer choose a new password with a code.")
+    doc("Make the password of a customer useless: end all sessions, suspend the links to identity providers, and have the customer choose a new password with a code.")
         .refusing(&[ProblemCode::ContactMissing])
 }
 
@@ -121,7 +121,7 @@ impl Storefront {
         let mut locked = self.lock_account(caller, id).await?;
         let now = locked.transaction.now;
         customers::set_ban(locked.transaction.conn(), id, Some(&String::from(reason)), now).await?;
-        tokens::revoke_all_tokens(locked.transaction.conn(), id, now).await?;
+        ending::end_all(locked.transaction.conn(), id, now).await?;
         codes::forget_open_codes(locked.transaction.conn(), id).await?;
         self.finish(locked, &["banned_at", "banned_reason"]).await
     }

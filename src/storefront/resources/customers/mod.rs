@@ -17,6 +17,7 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::members;
 use crate::resources::{Extension, FilterForm, Instant, Meta, Operand, Record, Reference, Resource};
+use crate::storefront::accounts::social;
 use crate::storefront::state::Storefront;
 use crate::storefront::{codes, passwords};
 
@@ -69,6 +70,9 @@ crate::read_only! {
         /// single customer.
         #[detail]
         locked_for_good: Option<bool>,
+        /// The identity providers that open the account: `provider`, `state` (`active` or `suspended`) and `linked_at`. Only in the response for a single customer.
+        #[detail]
+        provider_links: Vec<Map<String, Value>>,
     }
     hidden {
         /// When the customer verified the email address.
@@ -136,6 +140,7 @@ impl Resource for CustomerRecord {
             "locked_out_by": longest.map(|(by, _)| by),
             "lockouts": longest.map(|(_, lockout)| lockout.step),
             "locked_for_good": longest.map(|(_, lockout)| lockout.for_good),
+            "provider_links": social::show_links(conn, customer.id).await?,
         })
     }
 }

@@ -19,7 +19,8 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{FieldType, Instant, PathId, Record, RecordTransaction, Resource};
 use crate::storefront::accounts::devices;
 use crate::storefront::resources::customers::CustomerRecord;
-use crate::storefront::sending::sms_guard;
+use crate::storefront::sending::notices;
+use crate::storefront::sms_guard;
 use crate::storefront::state::Storefront;
 use crate::storefront::{audit, codes, tokens};
 
@@ -30,7 +31,7 @@ const PARAMETERS: QueryParameters = &[
 ];
 
 /// What an entry is about.
-const KINDS: [&str; 6] = ["account", "sign_in", "session", "code", "text", "device"];
+const KINDS: [&str; 7] = ["account", "sign_in", "session", "code", "text", "notice", "device"];
 
 pub fn doc() -> OperationDoc {
     let entry = object([
@@ -41,7 +42,7 @@ pub fn doc() -> OperationDoc {
     ]);
     let meta = object([("next", json!({ "type": ["string", "null"], "format": "date-time" }))]);
     let timeline = json!({ "type": "array", "items": entry, "description": "Newest first. Entries of one millisecond are on one page." });
-    OperationDoc::new("Show what happened to a customer: sign-ins, sessions, codes, texts and devices.")
+    OperationDoc::new("Show what happened to a customer: sign-ins, sessions, codes, texts, notices and devices.")
         .taking_query(PARAMETERS)
         .answering(StatusCode::OK, object([("timeline", timeline), ("meta", meta)]))
         .refusing(&[ProblemCode::ParameterInvalid])
@@ -140,6 +141,14 @@ async fn read(
         "text" => {
             let found = sms_guard::list_texts(conn, id, before, limit).await?;
             found.into_iter().map(|text| entry(text.created_at, Some(text.id.to_string()), verdict(text))).collect()
+        }
+        "notice" => {
+            let found = notices::list_notices(conn, id, before, limit).await?;
+            let told = |notice: notices::LoggedNotice| {
+                let detail = json!({ "about": notice.about, "channel": notice.channel, "status": notice.status });
+                entry(notice.created_at, None, detail)
+            };
+            found.into_iter().map(told).collect()
         }
         _ => {
             let found = devices::list_known(conn, id, before, limit).await?;

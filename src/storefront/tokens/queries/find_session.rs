@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::kernel::crypto::SecretDigest;
 use crate::kernel::database::Connection;
-use crate::kernel::ids::StoreId;
+use crate::kernel::ids::{SessionId, StoreId};
 use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::customers::{Customer, customer};
 use crate::storefront::tokens::TokenId;
@@ -16,9 +16,13 @@ use crate::storefront::tokens::TokenId;
 /// A live session of an open account that is not banned.
 #[derive(Debug)]
 pub struct Session {
+    pub id: SessionId,
     pub store: StoreId,
     pub digest: SecretDigest,
+    pub began_at: DateTime<Utc>,
     pub last_used_at: DateTime<Utc>,
+    /// When the customer last proved, in this session, who they are: by signing in, or by a later code or password.
+    pub proven_at: DateTime<Utc>,
     pub customer: Arc<Customer>,
     /// The customer as JSON. Most requests ask for it.
     pub shown: Bytes,
@@ -27,7 +31,7 @@ pub struct Session {
 /// Returns the live session with this number and its customer, if the account is open and not banned.
 pub async fn find_session(conn: &mut Connection, id: TokenId, now: DateTime<Utc>) -> Result<Option<Session>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"select t.digest, t.last_used_at, c.store_id, c.id, c.name, c.email, c.email_verified_at, c.phone, c.phone_verified_at, c.title, c.photo_url,
+        r#"select t.uuid, t.digest, t.created_at as began_at, t.last_used_at, t.proven_at, c.store_id, c.id, c.name, c.email, c.email_verified_at, c.phone, c.phone_verified_at, c.title, c.photo_url,
                 c.meta, c.password_hash as "password_hash: HashedPassword", c.created_at, c.updated_at, c.banned_at
          from customer_tokens t join customers c on c.id = t.customer_id
          where t.id = $1 and t.revoked_at is null and t.expires_at > $2 and c.closed_at is null and c.banned_at is null"#,
@@ -40,9 +44,12 @@ pub async fn find_session(conn: &mut Connection, id: TokenId, now: DateTime<Utc>
         let customer = customer!(row);
         let shown = Value::Object(customer.present()).to_string().into();
         Session {
+            id: row.uuid.into(),
             store: row.store_id.into(),
             digest: row.digest.into(),
+            began_at: row.began_at,
             last_used_at: row.last_used_at,
+            proven_at: row.proven_at.unwrap_or(row.began_at),
             customer: Arc::new(customer),
             shown,
         }

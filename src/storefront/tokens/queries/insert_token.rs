@@ -1,5 +1,6 @@
-//! The statement that issues a token. It also writes the entry in the audit, clears the wrong passwords and codes of the account and notes the
-//! client, because a sign-in waits for one commit instead of five (`docs/performance.md`, A sign-in).
+//! The statement that issues a token. It also writes the entry in the audit, clears the wrong passwords and codes of the account, notes the
+//! client, and tells what was known before, because a sign-in waits for one commit instead of five and for no other statement
+//! (`docs/performance.md`, A sign-in).
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -8,7 +9,7 @@ use crate::kernel::crypto::SecretDigest;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, SessionId};
 use crate::kernel::password_hashing::HashedPassword;
-use crate::storefront::audit::SignInAttempt;
+use crate::storefront::audit::{DeviceName, SignInAttempt};
 use crate::storefront::tokens::TokenId;
 
 pub struct NewToken<'a> {
@@ -21,11 +22,26 @@ pub struct NewToken<'a> {
 
 /// The clients that a customer is known by.
 const KNOWN_CLIENTS: i64 = 20;
-/// The interval at which a known client is noted again.
+/// The interval at which a known client, or the use of a device, is noted again.
 const SEEN_NOTED_EVERY: TimeDelta = TimeDelta::days(1);
 
+/// What was known of the customer before a sign-in.
+#[derive(Clone, Copy, Debug)]
+pub struct Before {
+    /// The number of live sessions.
+    pub sessions: i64,
+    pub device: SeenDevice,
+}
+
+/// The device of a sign-in, as far as it was known before.
+#[derive(Clone, Copy, Debug)]
+pub struct SeenDevice {
+    /// Whether its use was recorded within the last day.
+    pub is_recent: bool,
+}
+
 /// Inserts a token, records the attempt in the audit under the same id, forgets the wrong guesses at the account, and notes that the
-/// customer is known by this client. All of it is one statement and one round trip.
+/// customer is known by this client. All of it is one statement and one round trip, which also tells what was known before.
 ///
 /// Returns `None` and changes nothing if the token is issued for a password that is no longer the customer's, or if the account
 /// is closed or banned. The row lock serializes the statement with changes of either: the change sees the token, or the statement sees the
@@ -35,10 +51,10 @@ pub async fn insert_token(
     token: &NewToken<'_>,
     attempt: &SignInAttempt<'_>,
     now: DateTime<Utc>,
-) -> Result<Option<TokenId>, sqlx::Error> {
+) -> Result<Option<(TokenId, Before)>, sqlx::Error> {
     let client = attempt.client.client();
-    let id = sqlx::query_scalar!(
-        "with still_theirs as (
+    let row = sqlx::query!(
+        r#"with still_theirs as (
              select from customers where id = $2 and closed_at is null and banned_at is null and password_hash = $12 for share
          ), admitted as (
              select where $12::text is null or exists (select from still_theirs)
@@ -60,8 +76,11 @@ pub async fn insert_token(
                  select client from known_clients where customer_id = $2 and client <> $11 order by last_seen_at desc offset $15::bigint - 1
              )
          )
-         insert into customer_tokens (uuid, customer_id, digest, created_at, last_used_at, expires_at, company_id)
-         select $1, $2, $3, $4, $4, $5, $13 from admitted returning id",
+         insert into customer_tokens (uuid, customer_id, digest, created_at, last_used_at, expires_at, company_id, device_name)
+         select $1, $2, $3, $4, $4, $5, $13, $16 from admitted
+         returning id,
+             (select count(*) from customer_tokens t where t.customer_id = $2 and t.revoked_at is null and t.expires_at > $4) as "sessions!",
+             exists (select from seen_devices where customer_id = $2 and device = $17 and last_seen_at > $14) as "is_recent!""#,
         SessionId::new(now).uuid(),
         token.customer.uuid(),
         token.digest.as_ref(),
@@ -77,8 +96,10 @@ pub async fn insert_token(
         attempt.store.company_id.uuid(),
         now - SEEN_NOTED_EVERY,
         KNOWN_CLIENTS,
+        attempt.client.device_name.as_ref().map(DeviceName::as_str),
+        attempt.client.device(),
     )
     .fetch_optional(conn)
     .await?;
-    Ok(id.map(TokenId))
+    Ok(row.map(|row| (TokenId(row.id), Before { sessions: row.sessions, device: SeenDevice { is_recent: row.is_recent } })))
 }

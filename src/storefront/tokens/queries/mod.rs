@@ -2,6 +2,7 @@
 
 mod find_session;
 mod insert_token;
+mod revoke;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -11,7 +12,8 @@ use crate::kernel::ids::{CompanyId, CustomerId, SessionId};
 use crate::storefront::tokens::TokenId;
 
 pub use find_session::{Session, find_session};
-pub use insert_token::{NewToken, insert_token};
+pub use insert_token::{Before, NewToken, SeenDevice, insert_token};
+pub use revoke::{has_surplus, revoke_all_tokens, revoke_customer, revoke_least_used, revoke_other_tokens, revoke_session, revoke_token};
 
 /// Returns whether the session of the customer is live: not revoked, not expired, and its account and store are open.
 pub async fn is_signed_in(conn: &mut Connection, customer: CustomerId, sign_in: TokenId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
@@ -40,9 +42,45 @@ pub async fn note_use(conn: &mut Connection, id: TokenId, now: DateTime<Utc>, ex
     Ok(())
 }
 
+/// Records that the customer has proven, in this session, who they are. Returns `false` if the session has ended.
+pub async fn note_proof(conn: &mut Connection, id: TokenId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+    let noted = sqlx::query!("update customer_tokens set proven_at = $2 where id = $1 and revoked_at is null", id.0, now);
+    Ok(noted.execute(conn).await?.rows_affected() == 1)
+}
+
+/// Names the device of a session, or with `None` takes the name back. Returns `false` if the customer has no such live session.
+pub async fn name_device(
+    conn: &mut Connection,
+    customer: CustomerId,
+    id: SessionId,
+    name: Option<&str>,
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
+    let named = sqlx::query!(
+        "update customer_tokens set device_name = $3 where uuid = $1 and customer_id = $2 and revoked_at is null and expires_at > $4",
+        id.uuid(),
+        customer.uuid(),
+        name,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(named.rows_affected() == 1)
+}
+
+/// Takes a shared lock on a session until the transaction ends. Returns `false` if it was revoked.
+pub async fn lock_session_shared(conn: &mut Connection, id: SessionId) -> Result<bool, sqlx::Error> {
+    let found = sqlx::query_scalar!(
+        r#"select true as "is_live!" from customer_tokens where uuid = $1 and revoked_at is null for share"#,
+        id.uuid(),
+    );
+    Ok(found.fetch_optional(conn).await?.is_some())
+}
+
 /// A session in the list of a customer's sessions.
 pub struct ListedSession {
-    pub id: TokenId,
+    pub id: SessionId,
+    pub device_name: Option<String>,
     pub created_at: DateTime<Utc>,
     pub last_used_at: DateTime<Utc>,
     pub expires_at: DateTime<Utc>,
@@ -52,48 +90,41 @@ pub struct ListedSession {
     pub user_agent: Option<String>,
 }
 
-/// Returns the live sessions of a customer, most recently used first, at most 100.
-pub async fn list_tokens(conn: &mut Connection, customer: CustomerId, now: DateTime<Utc>) -> Result<Vec<ListedSession>, sqlx::Error> {
-    let rows = sqlx::query!(
-        r#"select t.id, t.created_at, t.last_used_at, t.expires_at, s.method as "method?", s.address as "address?", s.user_agent
+/// Returns a page of the live sessions of a customer, the one that was used last first. A page goes on after a session of the customer.
+pub async fn list_tokens(
+    conn: &mut Connection,
+    customer: CustomerId,
+    (after, limit): (Option<SessionId>, i64),
+    now: DateTime<Utc>,
+) -> Result<Vec<ListedSession>, sqlx::Error> {
+    sqlx::query_as!(
+        ListedSession,
+        r#"select t.uuid as "id: SessionId", t.device_name, t.created_at, t.last_used_at, t.expires_at, s.method as "method?",
+                s.address as "address?", s.user_agent
          from customer_tokens t left join sign_in_log s on s.id = t.uuid
-         where t.customer_id = $1 and t.revoked_at is null and t.expires_at > $2 order by t.last_used_at desc, t.id desc limit 100"#,
+         where t.customer_id = $1 and t.revoked_at is null and t.expires_at > $2 and ($3::uuid is null or (t.last_used_at, t.id) < (
+             select last_used_at, id from customer_tokens where uuid = $3 and customer_id = $1
+         ))
+         order by t.last_used_at desc, t.id desc limit $4"#,
         customer.uuid(),
         now,
+        after.map(SessionId::uuid),
+        limit,
     )
     .fetch_all(conn)
-    .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| ListedSession {
-            id: TokenId(row.id),
-            created_at: row.created_at,
-            last_used_at: row.last_used_at,
-            expires_at: row.expires_at,
-            method: row.method,
-            address: row.address,
-            user_agent: row.user_agent,
-        })
-        .collect())
+    .await
 }
 
-/// Revokes one session of a customer. Returns `false` if the session is not the customer's or is revoked already.
-pub async fn revoke_token(conn: &mut Connection, customer: CustomerId, id: TokenId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
-    let revoked = sqlx::query!(
-        "update customer_tokens set revoked_at = $3 where id = $2 and customer_id = $1 and revoked_at is null",
-        customer.uuid(),
-        id.0,
-        now,
+/// Blanks what customers call their devices, of those whose accounts were closed before `closed_before` and are about to be erased.
+pub async fn forget_leavers(conn: &mut Connection, closed_before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update customer_tokens set device_name = null from customer_identities as leaver
+         where leaver.closed_at <= $1 and leaver.erased_at is null and customer_tokens.customer_id = leaver.id
+           and customer_tokens.device_name is not null",
+        closed_before,
     )
     .execute(conn)
     .await?;
-    Ok(revoked.rows_affected() == 1)
-}
-
-pub async fn revoke_all_tokens(conn: &mut Connection, customer: CustomerId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    sqlx::query!("update customer_tokens set revoked_at = $2 where customer_id = $1 and revoked_at is null", customer.uuid(), now)
-        .execute(conn)
-        .await?;
     Ok(())
 }
 
@@ -101,51 +132,6 @@ pub async fn revoke_all_tokens(conn: &mut Connection, customer: CustomerId, now:
 pub async fn forget_ended(conn: &mut Connection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from customer_tokens where least(expires_at, revoked_at) < $1", before).execute(conn).await?;
     Ok(())
-}
-
-/// Revokes a session by its public id. Returns `None` if the company has no such session or it is revoked already.
-pub async fn revoke_session(
-    conn: &mut Connection,
-    company: CompanyId,
-    id: SessionId,
-    now: DateTime<Utc>,
-) -> Result<Option<TokenId>, sqlx::Error> {
-    let revoked = sqlx::query_scalar!(
-        "update customer_tokens set revoked_at = $3 from session_records
-         where customer_tokens.uuid = $1 and customer_tokens.revoked_at is null
-           and session_records.id = customer_tokens.uuid and session_records.company_id = $2
-         returning customer_tokens.id",
-        id.uuid(),
-        company.uuid(),
-        now,
-    )
-    .fetch_optional(conn)
-    .await?;
-    Ok(revoked.map(TokenId))
-}
-
-/// Revokes every session of a customer and returns their number. Returns `None` if the company has no such customer.
-pub async fn revoke_customer(
-    conn: &mut Connection,
-    company: CompanyId,
-    id: CustomerId,
-    now: DateTime<Utc>,
-) -> Result<Option<i64>, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"with customer as (
-             select id from customer_records where id = $1 and company_id = $2
-         ), revoked as (
-             update customer_tokens set revoked_at = $3 from customer
-             where customer_tokens.customer_id = customer.id and customer_tokens.revoked_at is null
-             returning customer_tokens.id
-         )
-         select (select count(*) from revoked) as "revoked!" from customer"#,
-        id.uuid(),
-        company.uuid(),
-        now,
-    )
-    .fetch_optional(conn)
-    .await
 }
 
 /// A session that was ended before it expired.
@@ -184,7 +170,7 @@ pub async fn company_of_session(conn: &mut Connection, id: SessionId) -> Result<
 /// Returns every session of a customer for the export, oldest first.
 pub async fn export_sessions(conn: &mut Connection, customer: CustomerId) -> Result<Value, sqlx::Error> {
     sqlx::query_scalar!(
-        r#"select coalesce(jsonb_agg(jsonb_build_object('uuid', uuid, 'created_at', created_at, 'last_used_at', last_used_at,
+        r#"select coalesce(jsonb_agg(jsonb_build_object('uuid', uuid, 'device_name', device_name, 'created_at', created_at, 'last_used_at', last_used_at,
                                                         'expires_at', expires_at, 'revoked_at', revoked_at) order by created_at), '[]') as "sessions!"
          from customer_tokens where customer_id = $1"#,
         customer.uuid(),

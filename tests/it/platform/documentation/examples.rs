@@ -92,6 +92,8 @@ const BLOCKS: &[(&str, &str, &str, Shown)] = &[
     ("sms-providers", "rs", "Self::Vonage =>", SMS),
     ("sms-providers", "rs", "ProviderName::Vonage =>", SMS),
     ("storefront", "json", "email_verified", STOREFRONT),
+    ("storefront", "json", "fresh_sign_in_required", Output),
+    ("storefront", "json", "\"review\"", Output),
     ("storefront", "json", "number_cooldown", Output),
     ("storefront", "json", "\"sessions\"", STOREFRONT),
     ("webhooks", "json", "shop.example/hooks\", \"events\"", Sent("/developers/int/v1/webhooks", 201)),

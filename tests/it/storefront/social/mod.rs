@@ -5,6 +5,7 @@ mod documented;
 mod keys;
 mod listed;
 mod names;
+mod own_links;
 mod proofs;
 mod repeats;
 mod tokens;

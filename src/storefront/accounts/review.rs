@@ -1,0 +1,27 @@
+//! What opens an account, for a customer who got it back: whatever is not theirs has to go.
+
+use serde_json::{Value, json};
+
+use crate::kernel::database::Connection;
+use crate::kernel::openapi::object;
+use crate::storefront::accounts::social;
+use crate::storefront::customers::Customer;
+
+pub fn schema() -> Value {
+    let contact = object([
+        ("kind", json!({ "enum": ["email", "phone"] })),
+        ("contact", json!({ "type": "string" })),
+        ("verified", json!({ "type": "boolean" })),
+    ]);
+    let mut schema = object([("contacts", json!({ "type": "array", "items": contact })), ("providers", social::links_schema())]);
+    schema["description"] = "What opens the account now. Links to identity providers are suspended until they are linked again.".into();
+    schema
+}
+
+pub async fn of(conn: &mut Connection, customer: &Customer) -> Result<Value, sqlx::Error> {
+    let email = customer.email.as_ref().map(|email| ("email", email, customer.email_verified_at.is_some()));
+    let phone = customer.phone.as_ref().map(|phone| ("phone", phone, customer.phone_verified_at.is_some()));
+    let shown = |(kind, contact, verified)| json!({ "kind": kind, "contact": contact, "verified": verified });
+    let contacts: Vec<_> = email.into_iter().chain(phone).map(shown).collect();
+    Ok(json!({ "contacts": contacts, "providers": social::show_links(conn, customer.id).await? }))
+}

@@ -1,0 +1,142 @@
+//! The customer's own links to identity providers: listed, made with an identity token, and removed. A fresh session links and unlinks.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use serde_json::{Value, json};
+
+use crate::kernel::languages::AcceptedLanguages;
+use crate::kernel::clock::timestamp;
+use crate::kernel::database::Connection;
+use crate::kernel::ids::CustomerId;
+use crate::kernel::openapi::{OperationDoc, object};
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::providers::identity::{Flaw, VerifiedIdentity, VerifyError};
+use crate::storefront::access::{FreshCustomer, SignedInCustomer};
+use crate::storefront::accounts::social::queries::{self, Link};
+use crate::storefront::customers::Customer;
+use crate::storefront::messages::{Notice, Particulars};
+use crate::storefront::routes::{self, Routes, describe};
+use crate::storefront::sending::notices::{self, Occurrence};
+use crate::storefront::state::Storefront;
+
+pub(super) fn routes() -> Routes<Storefront> {
+    let listing = describe("List the identity providers that open the account.", listed());
+    let unlinking = describe("Remove the links to an identity provider, which then no longer opens the account.", routes::done());
+    let unlinking = unlinking.at("name", "The name of the provider, as the list shows it.");
+    let unlinking = unlinking.refusing(&[ProblemCode::RecordNotFound, ProblemCode::LastWayIn]);
+    Routes::none().get("/customers/providers", listing, list).delete("/customers/providers/{name}", unlinking, unlink)
+}
+
+/// The description of a route that links, with a body of this schema.
+pub(super) fn linking(body: Value) -> OperationDoc {
+    describe("Link an identity of a provider to the account, which it then opens.", listed())
+        .taking_body(body)
+        .refusing(&[ProblemCode::ProviderNotConfigured, ProblemCode::IdentityNotVerified, ProblemCode::ProviderLinkedElsewhere])
+        .refusing(&[ProblemCode::ProviderUnavailable])
+}
+
+fn listed() -> Value {
+    object([("providers", links_schema())])
+}
+
+pub fn links_schema() -> Value {
+    let link = object([
+        ("provider", json!({ "type": "string" })),
+        ("state", json!({ "enum": ["active", "suspended"], "description": "A suspended link signs nobody in until it is linked again." })),
+        ("linked_at", json!({ "type": "string", "format": "date-time" })),
+    ]);
+    json!({ "type": "array", "items": link })
+}
+
+/// The links of a customer as responses show them, oldest first.
+pub async fn show_links(conn: &mut Connection, customer: CustomerId) -> Result<Value, sqlx::Error> {
+    let present = |link: Link| {
+        let state = if link.suspended_at.is_some() { "suspended" } else { "active" };
+        json!({ "provider": link.provider.replace('_', "-"), "state": state, "linked_at": timestamp(link.linked_at) })
+    };
+    Ok(queries::list_links(conn, customer).await?.into_iter().map(present).collect())
+}
+
+/// `GET customers/providers`
+async fn list(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Json<Value>, Problem> {
+    answer(&storefront, &caller).await
+}
+
+async fn answer(storefront: &Storefront, caller: &SignedInCustomer) -> Result<Json<Value>, Problem> {
+    Ok(Json(json!({ "providers": show_links(&mut storefront.pool.acquire().await?, caller.customer.id).await? })))
+}
+
+/// `POST customers/link-<provider>`: links the person whom the provider identified to the account of the caller.
+pub(super) async fn link(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    languages: &AcceptedLanguages,
+    verifying: impl Future<Output = Result<VerifiedIdentity, VerifyError>> + Send,
+) -> Result<Json<Value>, Problem> {
+    let identity = verifying.await?;
+    let (store, now) = (caller.store.id, storefront.clock.now());
+    let mut tx = storefront.pool.begin().await?;
+    if let Some(token) = &identity.token
+        && !queries::use_token(&mut tx, store, token).await?
+    {
+        return Err(VerifyError::from(Flaw::Used).into());
+    }
+    let customer = caller.lock(&mut tx).await?;
+    let is_new = match queries::find_linked(&mut tx, store, &identity).await? {
+        Some(linked) if linked.customer != customer.id => return Err(ProblemCode::ProviderLinkedElsewhere.into()),
+        Some(linked) if linked.is_suspended => {
+            queries::resume_link(&mut tx, store, &identity).await?;
+            true
+        }
+        Some(_) => false,
+        None if queries::link(&mut tx, store, &identity, customer.id, now).await? => true,
+        // A parallel sign-in has opened another account with it.
+        None => return Err(ProblemCode::ProviderLinkedElsewhere.into()),
+    };
+    tx.commit().await?;
+    if is_new {
+        tell(storefront, &customer, (caller, languages), &identity).await;
+    }
+    answer(storefront, caller).await
+}
+
+async fn tell(
+    storefront: &Storefront,
+    customer: &Customer,
+    (caller, languages): (&SignedInCustomer, &AcceptedLanguages),
+    identity: &VerifiedIdentity,
+) {
+    let particulars = Particulars { code: "", name: &storefront.identity_providers.name_of(&identity.provider) };
+    let (about, at) = (Notice::ProviderLinked, storefront.clock.now());
+    notices::tell(storefront, customer, Occurrence { store: &caller.store, languages, about, particulars, at }).await;
+}
+
+/// `DELETE customers/providers/{name}`
+async fn unlink(
+    State(storefront): State<Storefront>,
+    FreshCustomer(caller): FreshCustomer,
+    Path(name): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    let word = storefront.identity_providers.word_of(&name);
+    let mut tx = storefront.pool.begin().await?;
+    let customer = caller.lock(&mut tx).await?;
+    let links = queries::list_links(&mut tx, customer.id).await?;
+    if !links.iter().any(|link| link.provider == word) {
+        return Err(ProblemCode::RecordNotFound.into());
+    }
+    let others = links.iter().filter(|link| link.provider != word);
+    if !has_another_way_in(&storefront, &customer, others) {
+        return Err(ProblemCode::LastWayIn.into());
+    }
+    queries::unlink(&mut tx, customer.id, &word).await?;
+    tx.commit().await?;
+    Ok(Json(json!({ "status": "ok" })))
+}
+
+/// Whether the customer can sign in without a link: with a code to a proven contact, with the password, or with another link.
+fn has_another_way_in<'a>(storefront: &Storefront, customer: &Customer, mut others: impl Iterator<Item = &'a Link>) -> bool {
+    let has_contact = customer.proven_phone().is_some() || customer.proven_email().is_some();
+    let has_password = customer.password_hash.is_some() && (customer.phone.is_some() || customer.email.is_some());
+    let opens = |link: &Link| link.suspended_at.is_none() && storefront.identity_providers.offers(&link.provider);
+    has_contact || has_password || others.any(opens)
+}

@@ -1,0 +1,163 @@
+//! Step-up: a signed-in customer proves again who they are, which makes the session fresh for `storefront.fresh_for`. A thief of the token
+//! can neither read the code, which goes to a contact that was proven before, nor knows the password.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use futures::FutureExt;
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::contact::Identity;
+use crate::kernel::client_address::ClientAddress;
+use crate::kernel::clock::timestamp;
+use crate::kernel::database::Connection;
+use crate::kernel::json::{JsonBody, JsonOptions};
+use crate::kernel::openapi::object;
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::storefront::access::SignedInCustomer;
+use crate::storefront::accounts::own_password;
+use crate::storefront::audit::ClientInfo;
+use crate::storefront::codes::{self, IssueRequest, Issued, Submission, SubmittedCode, Target};
+use crate::storefront::guessing::Client;
+use crate::storefront::customers;
+use crate::kernel::languages::AcceptedLanguages;
+use crate::storefront::purpose::Purpose;
+use crate::storefront::routes::{self, Body, Routes, Sent, body, describe};
+use crate::storefront::sending::{Channel, send_limit};
+use crate::storefront::sms_guard::Recipient;
+use crate::storefront::state::Storefront;
+use crate::storefront::stores::Store;
+use crate::storefront::tokens;
+
+pub fn routes() -> Routes<Storefront> {
+    let asking = describe("Send a verification code to a proven contact, to confirm that it is the customer.", routes::sent());
+    let asking = asking.refusing(&[ProblemCode::ContactMissing]).refusing(codes::TEXT_REFUSALS).refusing(codes::MAIL_REFUSALS);
+    let until = json!({ "type": "string", "format": "date-time", "description": "Until when the session is fresh." });
+    let confirmed = object([("status", json!({ "const": "ok" })), ("fresh_until", until)]);
+    let confirming = describe("Confirm with the code or the password that it is the customer, which makes the session fresh.", confirmed);
+    let confirming = confirming.refusing(codes::CODE_REFUSALS).refusing(own_password::REFUSALS);
+    let confirming = confirming.taking_body(Proof::schema()).needing_one_of(&["code", "password"]);
+    let routes = Routes::none().post("/customers/request-step-up", asking, request);
+    routes.post("/customers/confirm-step-up", confirming, confirm)
+}
+
+body! {
+    /// `POST customers/request-step-up`
+    #[derive(Debug, Default)]
+    struct CodeRequest {
+        /// How the code is sent: `sms` (default, with a mail in place of a text that cannot be sent) or `email`.
+        #[serde(default)]
+        method: Way,
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Way {
+    #[default]
+    Sms,
+    Email,
+}
+
+impl Sent for Way {
+    const NEEDED: bool = false;
+
+    fn schema() -> Value {
+        json!({ "enum": ["sms", "email"], "default": "sms" })
+    }
+}
+
+/// `POST customers/request-step-up`
+async fn request(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    client: ClientInfo,
+    languages: AcceptedLanguages,
+    body: Result<JsonOptions<CodeRequest>, Problem>,
+) -> Response {
+    let flow = async { send_code(&storefront, &caller, client.client(), &languages, body?.0.method).await };
+    send_limit::limited(&storefront, &caller.store, client.address, flow.boxed()).await
+}
+
+async fn send_code(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    client: Client,
+    languages: &AcceptedLanguages,
+    way: Way,
+) -> Result<Issued, Problem> {
+    let mail = caller.customer.proven_email();
+    let phone = caller.customer.proven_phone().filter(|_| way == Way::Sms || mail.is_none());
+    let identity = phone.clone().map(Identity::Phone).or_else(|| mail.clone().map(Identity::Email)).ok_or(ProblemCode::ContactMissing)?;
+    let issue_request = IssueRequest {
+        store: Store::clone(&caller.store),
+        purpose: Purpose::StepUp,
+        client,
+        languages: languages.clone(),
+        identity,
+        requested_by: Some(caller.customer.id),
+        customer: Some(caller.customer.id),
+        text: phone.map(Recipient::proven),
+        mail,
+    };
+    Ok(codes::issue(storefront, issue_request).await?)
+}
+
+body! {
+    /// `POST customers/confirm-step-up`
+    #[derive(Debug)]
+    struct Proof {
+        /// The verification code: six digits. Either this field or `password` is required.
+        code: Option<SubmittedCode>,
+        /// The customer's password.
+        password: Option<SecretString>,
+    }
+}
+
+/// `POST customers/confirm-step-up`
+async fn confirm(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    client: ClientInfo,
+    JsonBody(proof): JsonBody<Proof>,
+) -> Result<Json<Value>, Problem> {
+    let now = match (&proof.code, &proof.password) {
+        (Some(code), None) => by_code(&storefront, &caller, Submission::of(code, &client.client(), caller.store.key_id, None)).await?,
+        (None, Some(password)) => by_password(&storefront, &caller, client.client(), password).await?,
+        (Some(_), Some(_)) => return Err(FieldErrors::one("password", "code and password must not be sent both.")),
+        (None, None) => return Err(FieldErrors::one("code", "The code or the password is required.")),
+    };
+    storefront.caches.sessions.invalidate(&caller.token);
+    Ok(Json(json!({ "status": "ok", "fresh_until": timestamp(storefront.settings.fresh_until(now)) })))
+}
+
+async fn by_code(storefront: &Storefront, caller: &SignedInCustomer, submission: Submission<'_>) -> Result<DateTime<Utc>, Problem> {
+    let id = caller.customer.id;
+    let verified_code = codes::check(storefront, caller.store.id, Purpose::StepUp, Target::RequestedBy(id), submission).await?;
+    let now = storefront.clock.now();
+    let mut tx = storefront.pool.begin().await?;
+    customers::lock_customer(&mut tx, id).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
+    verified_code.consume(&mut tx, now).await?;
+    note_proof(&mut tx, caller, now).await?;
+    tx.commit().await?;
+    Ok(now)
+}
+
+async fn by_password(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    client: Client,
+    password: &SecretString,
+) -> Result<DateTime<Utc>, Problem> {
+    own_password::confirm(storefront, caller, client, password).await?;
+    let now = storefront.clock.now();
+    note_proof(&mut storefront.pool.acquire().await?, caller, now).await?;
+    Ok(now)
+}
+
+async fn note_proof(conn: &mut Connection, caller: &SignedInCustomer, now: DateTime<Utc>) -> Result<(), Problem> {
+    if tokens::note_proof(conn, caller.token, now).await? { Ok(()) } else { Err(ProblemCode::CustomerTokenInvalid.into()) }
+}

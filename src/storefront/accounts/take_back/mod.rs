@@ -1,0 +1,173 @@
+//! Taking a change back: the owner of a contact that was replaced gets the account back within seven days, with the code of the notice.
+//!
+//! A change of a proven contact is what a thief does who wants to keep the account. So the contacts from before are told of it with a code,
+//! and `contact_changes` keeps what they were. The code restores both contacts, voids every later change, ends all sessions and push
+//! devices, removes the password, which may be the thief's, and suspends all links to identity providers. It signs nobody in: the owner does
+//! that with a code to the restored contact, and then reviews what is left.
+//!
+//! A contact that came by a change which can still be taken back is told of the next one without a code: a thief whose contact the owner replaces
+//! must not take that back.
+//!
+//! Guesses are counted for one client and network and not for the contact: with 80 bits nobody guesses the code, and a thief could otherwise
+//! keep the owner from using it.
+
+mod code;
+mod queries;
+
+use axum::Json;
+use axum::extract::State;
+use chrono::{DateTime, TimeDelta, Utc};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+
+use crate::contact::Identity;
+use crate::events::Origin;
+use crate::events::names::CUSTOMER_UPDATED;
+use crate::kernel::client_address::ClientAddress;
+use crate::kernel::database::Connection;
+use crate::kernel::ids::{ContactChangeId, StoreId};
+use crate::kernel::json::JsonBody;
+use crate::kernel::openapi::object;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::rate_limit::{self, Rule};
+use crate::storefront::access::CallingStore;
+use crate::storefront::accounts::{contact_change, ending, review, social};
+use crate::storefront::audit::ClientInfo;
+use crate::storefront::codes;
+use crate::storefront::customers::{self, Customer, LostClaims};
+use crate::storefront::routes::{Routes, body, describe};
+use crate::storefront::state::Storefront;
+use crate::storefront::stores::Store;
+
+pub use code::TakeBackCode;
+pub use queries::{forget_changes, forget_changes_of};
+
+/// How long a change can be taken back.
+const LASTS: TimeDelta = TimeDelta::days(7);
+/// Guesses of one client network in one store.
+const GUESSES: Rule = Rule { limit: 10, window: TimeDelta::hours(1) };
+
+pub fn routes() -> Routes<Storefront> {
+    let answer = object([("status", json!({ "const": "ok" })), ("review", review::schema())]);
+    let doc = describe("Take back a change of contacts with the code of its notice: end all sessions and restore the contacts.", answer);
+    let doc = doc.refusing(&[ProblemCode::CodeInvalid, ProblemCode::PhoneTaken, ProblemCode::EmailTaken]);
+    Routes::none().post("/customers/take-back", doc, take_back)
+}
+
+/// A change that was remembered, and who is told of it.
+#[derive(Debug)]
+pub struct Remembered {
+    /// The code that takes it back.
+    pub code: TakeBackCode,
+    /// The customer from before the change, with those proven contacts only that get the code.
+    pub owner: Customer,
+    /// The same with the other contacts, which came by a change that can itself be taken back. They may be a thief's, who must not undo what the
+    /// owner does about it.
+    pub newcomer: Customer,
+}
+
+/// Remembers a change that was made, in its transaction. If there is nobody to give its code to, nobody can take it back.
+pub async fn remember(
+    storefront: &Storefront,
+    conn: &mut Connection,
+    store: StoreId,
+    before: &Customer,
+    now: DateTime<Utc>,
+) -> Result<Remembered, sqlx::Error> {
+    let since = queries::find_first_open_change(conn, before.id, now).await?;
+    let is_new = |proven_at: &DateTime<Utc>| since.is_some_and(|since| *proven_at >= since);
+    let (mut owner, mut newcomer) = (before.clone(), before.clone());
+    owner.email_verified_at = before.email_verified_at.filter(|at| !is_new(at));
+    owner.phone_verified_at = before.phone_verified_at.filter(|at| !is_new(at));
+    newcomer.email_verified_at = before.email_verified_at.filter(is_new);
+    newcomer.phone_verified_at = before.phone_verified_at.filter(is_new);
+
+    let (email, phone) = (owner.proven_email().map(|email| email.key()), owner.proven_phone().map(String::from));
+    let sent_to: Vec<String> = email.into_iter().chain(phone).collect();
+    let code = TakeBackCode::generate();
+    if !sent_to.is_empty() {
+        let change = queries::NewChange {
+            id: ContactChangeId::new(now),
+            store,
+            before,
+            sent_to: &sent_to,
+            digest: code.digest(&storefront.application_key),
+            expires_at: now + LASTS,
+        };
+        queries::insert_change(conn, &change, now).await?;
+    }
+    Ok(Remembered { code, owner, newcomer })
+}
+
+body! {
+    /// `POST customers/take-back`
+    #[derive(Debug)]
+    struct TakeBackRequest {
+        /// The phone number or email address that the notice came to.
+        identity: String,
+        /// The code of the notice: sixteen letters and digits, in groups or not.
+        code: SecretString,
+    }
+}
+
+/// `POST customers/take-back`
+async fn take_back(
+    State(storefront): State<Storefront>,
+    CallingStore { store }: CallingStore,
+    client: ClientInfo,
+    JsonBody(request): JsonBody<TakeBackRequest>,
+) -> Result<Json<Value>, Problem> {
+    count_guess(&storefront, store.id, client.address).await?;
+    let origin = Origin { company: store.company_id, request: Some(client.request) };
+    let review = restore(&storefront, &store, origin, &request).await?;
+    Ok(Json(json!({ "status": "ok", "review": review })))
+}
+
+async fn count_guess(storefront: &Storefront, store: StoreId, client: ClientAddress) -> Result<(), Problem> {
+    let bucket = format!("take-backs:{store}:{}", client.network());
+    let status = rate_limit::hit(&mut storefront.pool.acquire().await?, &bucket, GUESSES, storefront.clock.now()).await?;
+    if status.allowed { Ok(()) } else { Err(status.problem()) }
+}
+
+async fn restore(storefront: &Storefront, store: &Store, origin: Origin, request: &TakeBackRequest) -> Result<Value, Problem> {
+    let code = TakeBackCode::parse(request.code.expose_secret()).ok_or(ProblemCode::CodeInvalid)?;
+    let identity = Identity::parse(&request.identity).map_err(|_| ProblemCode::CodeInvalid)?.key();
+    let (digests, now) = (code.digests(&storefront.application_key), storefront.clock.now());
+    let mut tx = storefront.pool.begin().await?;
+    let found = queries::find_change(&mut tx, store.id, &digests, &identity, now).await?;
+    let change = found.ok_or(ProblemCode::CodeInvalid)?;
+    let id = change.customer;
+    customers::lock_claimants_of(&mut tx, store.id, id, &change.before).await?;
+    if !queries::consume_change(&mut tx, &change).await? {
+        return Err(ProblemCode::CodeInvalid.into());
+    }
+    let restored = customers::restore_contacts(&mut tx, id, &change.before, now).await.map_err(contact_change::refuse_taken)?;
+    let customer = restored.ok_or(ProblemCode::CodeInvalid)?;
+    let lost = settle_claims(&mut tx, (origin, store.id), &customer, now).await?;
+    customers::remove_password(&mut tx, id).await?;
+    ending::end_all(&mut tx, id, now).await?;
+    social::suspend_links(&mut tx, id, now).await?;
+    // An unused code that was sent to a contact of the thief must not sign anybody in.
+    codes::forget_open_codes(&mut tx, id).await?;
+    customers::publish(&mut tx, origin, CUSTOMER_UPDATED, &customer, now).await?;
+    let review = review::of(&mut tx, &customer).await?;
+    tx.commit().await?;
+    storefront.caches.invalidate_losers(lost);
+    storefront.caches.invalidate_customer(id);
+    Ok(review)
+}
+
+/// Whoever merely lists a contact that belongs to the account again loses it.
+async fn settle_claims(
+    conn: &mut Connection,
+    store: (Origin, StoreId),
+    customer: &Customer,
+    now: DateTime<Utc>,
+) -> Result<LostClaims, sqlx::Error> {
+    let (email, phone) = (customer.proven_email().map(Identity::Email), customer.proven_phone().map(Identity::Phone));
+    let mut lost = Vec::new();
+    for identity in email.into_iter().chain(phone) {
+        lost.push(customers::settle_claims(conn, store, customer.id, &identity, now).await?);
+    }
+    Ok(lost.into_iter().collect())
+}

@@ -1,0 +1,146 @@
+//! Notices: messages that tell a customer what happened to the account, by mail and by text to every contact that is proven. A thief of a
+//! token or of a password can do such things, and must not do them unnoticed.
+//!
+//! A notice never fails what it tells of: it is sent after the commit, and a message that cannot be sent is only logged. Nor is it a weapon:
+//! a customer gets a few notices of a kind on one day, and every text passes the SMS guard. The limit is one of each kind, so that nobody
+//! hides a change behind a flood of something else.
+//!
+//! `notices` is the log that operators see: which notice went out by which channel, without recipient and words.
+
+mod queries;
+
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use tokio::time::timeout;
+
+use crate::kernel::languages::AcceptedLanguages;
+use crate::contact::EmailAddress;
+use crate::kernel::error_chain::chain;
+use crate::kernel::ids::CustomerId;
+use crate::kernel::rate_limit::{self, Rule};
+use crate::providers::mail::Letter;
+use crate::providers::sms::Text;
+use crate::storefront::customers::Customer;
+use crate::storefront::messages::{Notice, Particulars};
+use crate::storefront::sending::{Channel, judge_text};
+use crate::storefront::sms_guard::{self, AskedText, Recipient, TextRefusal};
+use crate::storefront::state::Storefront;
+use crate::storefront::stores::Store;
+
+pub use queries::{LoggedNotice, forget_notices, list_notices};
+
+/// How long the response waits for the messages: usually until they are sent, and never as long as a mail server or provider may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How many notices of one kind a customer gets by one channel.
+const MAILS: Rule = Rule { limit: 5, window: TimeDelta::days(1) };
+const TEXTS: Rule = Rule { limit: 3, window: TimeDelta::days(1) };
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    Sent,
+    NotSent,
+    Refused,
+    Limited,
+}
+
+impl Status {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::NotSent => "not_sent",
+            Self::Refused => "refused",
+            Self::Limited => "limited",
+        }
+    }
+}
+
+/// Something that is told to a customer.
+#[derive(Debug)]
+pub struct Occurrence<'a> {
+    pub store: &'a Store,
+    /// The languages that the client accepts.
+    pub languages: &'a AcceptedLanguages,
+    pub about: Notice,
+    pub particulars: Particulars<'a>,
+    pub at: DateTime<Utc>,
+}
+
+/// A message of an occurrence, with its words.
+#[derive(Clone, Debug)]
+struct Message {
+    customer: CustomerId,
+    about: Notice,
+    to: Address,
+    at: DateTime<Utc>,
+}
+
+#[derive(Clone, Debug)]
+enum Address {
+    Phone { asked: AskedText, text: String },
+    Email { address: EmailAddress, subject: String, text: String, html: String },
+}
+
+/// Tells the customer, whose proven contacts are those of before what happened. Whatever goes wrong, the caller goes on.
+pub async fn tell(storefront: &Storefront, customer: &Customer, occurrence: Occurrence<'_>) {
+    let this = storefront.clone();
+    let messages = messages(storefront, customer, &occurrence);
+    let sending = async move {
+        for message in messages {
+            if let Err(error) = send(&this, &message).await {
+                tracing::warn!(error = chain(&error), "a notice to a customer could not be recorded");
+            }
+        }
+    };
+    // It is sent even if the client disconnects, or if it takes longer than the customer should wait.
+    timeout(PATIENCE, storefront.lifecycle.finish(sending)).await.ok();
+}
+
+/// Words the messages to the proven contacts of the customer.
+fn messages(storefront: &Storefront, customer: &Customer, occurrence: &Occurrence<'_>) -> Vec<Message> {
+    let Occurrence { store, languages, about, particulars, at } = *occurrence;
+    let mail = customer.proven_email().map(|address| {
+        let mail = storefront.messages.notice(store, languages, about, particulars);
+        Address::Email { address, subject: mail.subject, text: mail.text, html: mail.html }
+    });
+    let text = customer.proven_phone().map(|number| {
+        let text = storefront.messages.notice_text(store, languages, about, particulars);
+        let recipient = Recipient::proven(number);
+        let asked = AskedText { store: store.id, company: store.company_id, recipient, code: None, network: None, at };
+        Address::Phone { asked, text }
+    });
+    mail.into_iter().chain(text).map(|to| Message { customer: customer.id, about, to, at }).collect()
+}
+
+async fn send(storefront: &Storefront, message: &Message) -> Result<(), sqlx::Error> {
+    let (channel, rule) = match message.to {
+        Address::Email { .. } => (Channel::Email, MAILS),
+        Address::Phone { .. } => (Channel::Sms, TEXTS),
+    };
+    let bucket = format!("notices:{}:{}:{}", message.customer, message.about.as_str(), channel.as_str());
+    let may_send = rate_limit::hit(&mut storefront.pool.acquire().await?, &bucket, rule, message.at).await?.allowed;
+    let status = match &message.to {
+        _ if !may_send => Status::Limited,
+        Address::Email { address, subject, text, html } => {
+            let letter = Letter { to: address, subject, text, html: Some(html), code: None, at: message.at };
+            if storefront.mail.send(letter).await.is_ok() { Status::Sent } else { Status::NotSent }
+        }
+        Address::Phone { asked, text } => send_text(storefront, asked, text).await?,
+    };
+    storefront.metrics.notified(message.about.as_str(), channel.as_str(), status.as_str());
+    queries::insert_notice(&mut storefront.pool.acquire().await?, message.customer, message.about, (channel, status), message.at).await
+}
+
+/// Sends a text if the SMS guard lets it pass. No transaction is open while the provider is asked.
+async fn send_text(storefront: &Storefront, asked: &AskedText, body: &str) -> Result<Status, sqlx::Error> {
+    let id = match judge_text(storefront, asked.clone()).await {
+        Ok(Ok(id)) => id,
+        Ok(Err(_)) => return Ok(Status::Refused),
+        Err(_) => return Ok(Status::NotSent),
+    };
+    let sent = storefront.sms.send(Text { to: &asked.recipient.number, body, code: None, at: asked.at }).await;
+    let Err(refusal) = sent.map_err(TextRefusal::NotTaken) else { return Ok(Status::Sent) };
+    sms_guard::take_back(&mut storefront.pool.acquire().await?, id, Some(&refusal)).await?;
+    Ok(Status::NotSent)
+}

@@ -1,0 +1,27 @@
+//! A text that is asked for.
+
+use chrono::{DateTime, Utc};
+use ipnet::IpNet;
+use uuid::Uuid;
+
+use crate::kernel::ids::{CompanyId, StoreId};
+use crate::storefront::sms_guard::recipient::{Recipient, Standing};
+
+/// A text that is asked for: with a code, by somebody, or the notice of what happened to an account.
+#[derive(Clone, Debug)]
+pub struct AskedText {
+    pub store: StoreId,
+    pub company: CompanyId,
+    pub recipient: Recipient,
+    /// The code that it carries. A notice has none that could be used, so it tells nothing about SMS pumping.
+    pub code: Option<Uuid>,
+    /// The network of the client that asks for it. Nobody asks for a notice.
+    pub network: Option<IpNet>,
+    pub at: DateTime<Utc>,
+}
+
+impl AskedText {
+    pub(super) fn is_to_stranger(&self) -> bool {
+        self.recipient.standing == Standing::Stranger
+    }
+}

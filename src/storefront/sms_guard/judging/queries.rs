@@ -1,0 +1,100 @@
+//! The SQL of judging texts.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use uuid::Uuid;
+
+use crate::kernel::database::Connection;
+use crate::storefront::sms_guard::asked_text::AskedText;
+use crate::storefront::sms_guard::learnt::Learnt;
+use crate::storefront::sms_guard::pumping::{Codes, Conversion, PERIODS, RIPE_AFTER, UNDER_WAY_FOR};
+use crate::storefront::sms_guard::rules::{RANGE_WINDOW, Seen};
+use crate::storefront::sms_guard::scope::Scope;
+
+/// Lets nobody else judge texts of these stores until the transaction ends. They are locked in the order of their ids, so that two groups
+/// cannot wait for each other.
+pub(super) async fn lock_stores(conn: &mut Connection, stores: &[Uuid], now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "insert into text_guards (store_id, judged_at) select id, $2 from unnest($1::uuid[]) as asked (id) order by id
+         on conflict on constraint text_guards_pkey do update set judged_at = excluded.judged_at",
+        stores,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The texts of the last day to the number, its range, and from the client address. Of a range and of an address the latest thousand
+/// count: nobody comes so far within the limits.
+pub(super) async fn look_back(conn: &mut Connection, asked: &AskedText, pauses: &HashMap<Scope, Learnt>) -> Result<Seen, sqlx::Error> {
+    let (number, now) = (&asked.recipient.number, asked.at);
+    let range_since = pauses.get(&Scope::Range(number.range().to_owned())).map_or(DateTime::UNIX_EPOCH, |learnt| learnt.until);
+    let [ten_minutes, hour, day] = PERIODS.map(|period| (now - period.length()).max(range_since));
+    let row = sqlx::query!(
+        r#"select coalesce((select array_agg(created_at order by created_at desc) from texts
+                            where number = $2 and status = 'sent' and created_at > $5 and store_id = $1), '{}') as "to_number!",
+                  everywhere.texts as "everywhere!", everywhere.since as everywhere_since,
+                  range.others as "others_in_range!", range.others_since as range_since,
+                  range.under_way as "under_way!", range.used as "used!",
+                  range.texted_of_ten_minutes as "texted_of_ten_minutes!", range.used_of_ten_minutes as "used_of_ten_minutes!",
+                  range.texted_of_hour as "texted_of_hour!", range.used_of_hour as "used_of_hour!",
+                  range.texted_of_day as "texted_of_day!", range.used_of_day as "used_of_day!",
+                  address.unused as "unused_of_address!", address.used as "used_of_address!", address.since as address_since
+           from (select count(*) as texts, min(created_at) as since from texts
+                 where number = $2 and status = 'sent' and created_at > $5) as everywhere,
+                (select count(distinct number) filter (where number <> $2 and to_stranger = $7 and created_at > $6) as others,
+                        min(created_at) filter (where number <> $2 and to_stranger = $7 and created_at > $6) as others_since,
+                        count(distinct number) filter (where to_stranger and created_at > $12)
+                          - count(distinct number) filter (where to_stranger and created_at > $12 and used_at is not null) as under_way,
+                        count(distinct number) filter (where to_stranger and used_at is not null) as used,
+                        count(distinct number) filter (where to_stranger and created_at > $9 and created_at <= $8) as texted_of_ten_minutes,
+                        count(distinct number) filter (where to_stranger and used_at is not null and created_at > $9 and created_at <= $8) as used_of_ten_minutes,
+                        count(distinct number) filter (where to_stranger and created_at > $10 and created_at <= $8) as texted_of_hour,
+                        count(distinct number) filter (where to_stranger and used_at is not null and created_at > $10 and created_at <= $8) as used_of_hour,
+                        count(distinct number) filter (where to_stranger and created_at > $11 and created_at <= $8) as texted_of_day,
+                        count(distinct number) filter (where to_stranger and used_at is not null and created_at > $11 and created_at <= $8) as used_of_day
+                 from (select number, created_at, used_at, to_stranger from texts
+                       where store_id = $1 and number_range = $3 and status = 'sent' and created_at > $5
+                       order by created_at desc limit 1000) as recent) as range,
+                (select count(distinct number) filter (where number <> $2)
+                          - count(distinct number) filter (where number <> $2 and used_at is not null) as unused,
+                        count(distinct number) filter (where used_at is not null) as used,
+                        min(created_at) filter (where used_at is null and number <> $2) as since
+                 from (select number, created_at, used_at from texts
+                       where store_id = $1 and asked_from = $4 and to_stranger and status = 'sent' and created_at > $5
+                       order by created_at desc limit 1000) as recent) as address"#,
+        asked.store.uuid(),
+        number.as_str(),
+        number.range(),
+        asked.network.map(|network| network.to_string()),
+        now - TimeDelta::days(1),
+        now - RANGE_WINDOW,
+        asked.is_to_stranger(),
+        now - RIPE_AFTER,
+        ten_minutes,
+        hour,
+        day,
+        (now - UNDER_WAY_FOR).max(range_since),
+    )
+    .fetch_one(conn)
+    .await?;
+    let periods = [
+        Codes { texted: row.texted_of_ten_minutes, used: row.used_of_ten_minutes },
+        Codes { texted: row.texted_of_hour, used: row.used_of_hour },
+        Codes { texted: row.texted_of_day, used: row.used_of_day },
+    ];
+    Ok(Seen {
+        to_number: row.to_number,
+        everywhere: row.everywhere,
+        everywhere_since: row.everywhere_since,
+        others_in_range: row.others_in_range,
+        range_since: row.range_since,
+        range: Conversion { periods, under_way: row.under_way, used_today: row.used },
+        unused_of_address: row.unused_of_address,
+        address_since: row.address_since,
+        used_of_address: row.used_of_address,
+        ..Seen::default()
+    })
+}

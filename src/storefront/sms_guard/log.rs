@@ -1,0 +1,187 @@
+//! The log of texts, which is also what the guard looks back at.
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::contact::PhoneNumber;
+use crate::kernel::database::Connection;
+use crate::kernel::ids::{CompanyId, CustomerId, StoreId, TextId};
+use crate::storefront::sms_guard::asked_text::AskedText;
+use crate::storefront::sms_guard::refusal::TextRefusal;
+
+/// Counts a text as sent. The number is new if the store had not texted it within the day before.
+pub(super) async fn insert_sent(conn: &mut Connection, asked: &AskedText, to_new_number: bool) -> Result<TextId, sqlx::Error> {
+    let (id, number) = (TextId::new(asked.at), &asked.recipient.number);
+    sqlx::query!(
+        "insert into texts (id, store_id, company_id, code_id, number, number_range, country, asked_from, to_stranger, to_new_number, status, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'sent', $11)",
+        id.uuid(),
+        asked.store.uuid(),
+        asked.company.uuid(),
+        asked.code,
+        number.as_str(),
+        number.range(),
+        number.country(),
+        asked.network.map(|network| network.to_string()),
+        asked.is_to_stranger(),
+        to_new_number,
+        asked.at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(id)
+}
+
+/// Logs a refusal. Without `asked`, no number could be read.
+pub(super) async fn insert_refused(
+    conn: &mut Connection,
+    (store, company): (StoreId, CompanyId),
+    asked: Option<&AskedText>,
+    refusal: &TextRefusal,
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
+    let number = asked.map(|asked| &asked.recipient.number);
+    sqlx::query!(
+        "insert into texts (id, store_id, company_id, number, number_range, country, asked_from, to_stranger, status, refusal, rule, reason,
+                            details, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, 'refused', $9, $10, $11, $12, $13)",
+        TextId::new(now).uuid(),
+        store.uuid(),
+        company.uuid(),
+        number.map(PhoneNumber::as_str),
+        number.map(PhoneNumber::range),
+        number.and_then(PhoneNumber::country),
+        asked.and_then(|asked| asked.network).map(|network| network.to_string()),
+        asked.is_some_and(AskedText::is_to_stranger),
+        refusal.name(),
+        refusal.rule(),
+        refusal.to_string(),
+        refusal.details(),
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Takes back the count of a text that was not sent. Stores the reason if no provider accepted it.
+pub async fn take_back(conn: &mut Connection, id: TextId, refusal: Option<&TextRefusal>) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update texts set status = 'given_back', tallied = false, refusal = $2, rule = $3, reason = $4, details = $5 where id = $1 and status = 'sent'",
+        id.uuid(),
+        refusal.map(TextRefusal::name),
+        refusal.map(TextRefusal::rule),
+        refusal.map(TextRefusal::to_string),
+        refusal.and_then(TextRefusal::details),
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Marks the text that carried the code as used. The use of codes distinguishes customers from SMS pumping.
+pub async fn note_code_used(conn: &mut Connection, code: Uuid, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("update texts set used_at = $2, tallied = tallied and not to_stranger where code_id = $1 and status = 'sent'", code, now,)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// How many of the codes texted to a number range were used.
+#[derive(Debug, serde::Serialize)]
+pub struct Conversion {
+    country: Option<String>,
+    number_range: String,
+    texted: i64,
+    used: i64,
+    /// The ratio of used to texted codes, from 0 to 1.
+    conversion: f64,
+}
+
+/// Returns the conversion of each number range since an instant, lowest first. SMS pumping shows as a low conversion. Notices have no code that
+/// could be used.
+pub async fn list_conversion(conn: &mut Connection, company: CompanyId, since: DateTime<Utc>) -> Result<Vec<Conversion>, sqlx::Error> {
+    sqlx::query_as!(
+        Conversion,
+        r#"select country, number_range as "number_range!", count(*) as "texted!", count(used_at) as "used!",
+                  count(used_at)::float8 / count(*) as "conversion!"
+           from texts
+           where company_id = $1 and status = 'sent' and code_id is not null and created_at > $2
+           group by country, number_range order by 5, 3 desc, 2 limit 1000"#,
+        company.uuid(),
+        since,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Blanks the numbers of customers whose accounts were closed before `closed_before` and are about to be erased, in texts from
+/// before the closure. A number that the account only listed, and that another one has proven, is not its own.
+pub async fn forget_leavers(conn: &mut Connection, closed_before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update texts set number = null, asked_from = null
+         from customer_identities as leaver
+         where leaver.closed_at <= $1 and leaver.erased_at is null and texts.store_id = leaver.store_id
+           and texts.number = leaver.phone and texts.created_at <= leaver.closed_at
+           and (leaver.phone_verified_at is not null or not exists (
+               select from customer_identities as owner
+               where owner.store_id = leaver.store_id and owner.phone = leaver.phone and owner.phone_verified_at is not null
+           ))",
+        closed_before,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn forget_texts(conn: &mut Connection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from texts where created_at < $1", before).execute(conn).await?;
+    Ok(())
+}
+
+/// A text to the number of a customer.
+#[derive(Debug)]
+pub struct LoggedText {
+    pub id: TextId,
+    pub number: String,
+    pub status: String,
+    pub rule: Option<String>,
+    pub reason: Option<String>,
+    pub created_at: DateTime<Utc>,
+    pub used_at: Option<DateTime<Utc>>,
+}
+
+/// Returns the latest texts to the proven number of a customer before an instant, refused ones included.
+pub async fn list_texts(
+    conn: &mut Connection,
+    customer: CustomerId,
+    before: DateTime<Utc>,
+    limit: i64,
+) -> Result<Vec<LoggedText>, sqlx::Error> {
+    sqlx::query_as!(
+        LoggedText,
+        r#"select texts.id as "id: TextId", texts.number as "number!", texts.status, texts.rule, texts.reason, texts.created_at, texts.used_at
+           from customer_identities as account join texts on texts.store_id = account.store_id and texts.number = account.phone
+           where account.id = $1 and account.phone_verified_at is not null and texts.created_at < $2
+           order by texts.created_at desc, texts.id desc limit $3"#,
+        customer.uuid(),
+        before,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Returns the texts to the proven number of a customer for the export, oldest first.
+pub async fn export_texts(conn: &mut Connection, customer: CustomerId) -> Result<Value, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select coalesce(jsonb_agg(jsonb_build_object('number', number, 'status', status, 'refusal', refusal, 'created_at', created_at)
+                                     order by created_at), '[]') as "texts!"
+         from texts join customer_identities as account on account.id = $1
+         where texts.store_id = account.store_id and texts.number = account.phone and account.phone_verified_at is not null"#,
+        customer.uuid(),
+    )
+    .fetch_one(conn)
+    .await
+}

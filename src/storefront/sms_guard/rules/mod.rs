@@ -1,0 +1,132 @@
+//! The rules of the guard, in their order: a pure function of the store's limits and of what was counted.
+
+mod limits;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::contact::{Line, PhoneNumber};
+use crate::storefront::sms_guard::guard_pause::{GuardPause, NewPause};
+use crate::storefront::sms_guard::learnt::Learnt;
+use crate::storefront::sms_guard::pumping::{Conversion, Tolerance};
+use crate::storefront::sms_guard::recipient::{Recipient, Standing};
+use crate::storefront::sms_guard::refusal::TextRefusal;
+use crate::storefront::sms_guard::scope::Scope;
+use crate::storefront::sms_guard::tally::Tally;
+use crate::storefront::sms_guard::whole_store::WholeStore;
+use crate::storefront::stores::TextLimits;
+
+/// The period in which the numbers of one range are counted.
+pub(super) const RANGE_WINDOW: TimeDelta = TimeDelta::minutes(10);
+
+/// The texts of the last 24 hours that concern one text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    /// When the store texted this number, newest first.
+    pub(super) to_number: Vec<DateTime<Utc>>,
+    /// Texts to this number by all stores, and when the first of them was sent.
+    pub(super) everywhere: i64,
+    pub(super) everywhere_since: Option<DateTime<Utc>>,
+    /// The count of other numbers of the same range within [`RANGE_WINDOW`], and when the first of their texts was sent. Strangers are
+    /// counted for strangers, and customers for customers, so that those cannot keep these from their texts.
+    pub(super) others_in_range: i64,
+    pub(super) range_since: Option<DateTime<Utc>>,
+    /// What became of the codes of the range.
+    pub(super) range: Conversion,
+    /// Other numbers of strangers that the client address asked for without using their codes, and when the first of them was.
+    pub(super) unused_of_address: i64,
+    pub(super) address_since: Option<DateTime<Utc>>,
+    /// Codes of strangers that the client address asked for and that were used.
+    pub(super) used_of_address: i64,
+    pub(super) country: Tally,
+    pub(super) store: WholeStore,
+    /// The latest pauses of the scopes that the guard has paused.
+    pub(super) pauses: HashMap<Scope, Learnt>,
+}
+
+/// What the deployment allows for all stores.
+#[derive(Clone, Copy, Debug)]
+pub struct DeploymentLimits {
+    /// Whether anybody sends texts at all.
+    pub has_provider: bool,
+    /// Texts to one number within 24 hours, by all stores together.
+    pub daily_texts_per_number: i64,
+}
+
+/// Judges whether one more text may be sent to the recipient. The first rule that refuses decides.
+pub(super) fn judge(
+    limits: &TextLimits,
+    deployment: DeploymentLimits,
+    seen: &Seen,
+    recipient: &Recipient,
+    now: DateTime<Utc>,
+) -> Result<(), TextRefusal> {
+    if let Some(pause) = &limits.pause {
+        return Err(TextRefusal::Paused(pause.clone()));
+    }
+    let Recipient { number, standing } = recipient;
+    if *standing == Standing::Stranger {
+        look_for_pumping(limits, seen, number, now)?;
+    }
+    if number.line() == Line::NotForTexts {
+        return Err(TextRefusal::LineNotForTexts);
+    }
+    if !is_served(&limits.countries, number) {
+        return Err(TextRefusal::CountryNotServed);
+    }
+    if *standing == Standing::Unproven {
+        return Err(TextRefusal::NumberUnproven);
+    }
+    if let Some(reached) = limits::reached(limits, deployment, seen, recipient, now) {
+        return Err(TextRefusal::LimitReached(reached));
+    }
+    if deployment.has_provider { Ok(()) } else { Err(TextRefusal::Unavailable) }
+}
+
+/// Refuses what is paused, or has to be: the smallest scope first, so that as few customers as possible are refused.
+fn look_for_pumping(limits: &TextLimits, seen: &Seen, number: &PhoneNumber, now: DateTime<Utc>) -> Result<(), TextRefusal> {
+    let scopes = scopes(limits, seen, number);
+    let lasting = |scope| GuardPause::lasting(scope, seen.pauses.get(scope)?, now);
+    if let Some(pause) = scopes.iter().find_map(lasting) {
+        return Err(TextRefusal::PausedByGuard(pause));
+    }
+    let suspicious = |scope| {
+        let before = seen.pauses.get(scope);
+        let found = tolerance(limits, seen, scope, now).suspects(conversion(seen, scope))?;
+        Some(NewPause::begin(scope, found, before, now))
+    };
+    scopes.iter().find_map(suspicious).map_or(Ok(()), |pause| Err(TextRefusal::Pumping(pause)))
+}
+
+/// The scopes that a number is judged in. The store as a whole concerns only countries where it has no customers.
+fn scopes(limits: &TextLimits, seen: &Seen, number: &PhoneNumber) -> Vec<Scope> {
+    let of_store = !seen.country.has_customers(limits.used_codes_percent);
+    Scope::of(number).into_iter().filter(|scope| *scope != Scope::Store || of_store).collect()
+}
+
+fn conversion<'a>(seen: &'a Seen, scope: &Scope) -> &'a Conversion {
+    match scope {
+        Scope::Range(_) => &seen.range,
+        Scope::Country(_) => &seen.country.conversion,
+        Scope::Store => &seen.store.elsewhere,
+    }
+}
+
+/// What is tolerated in a scope. A store that does not know its countries yet tolerates as much in each of them as altogether.
+fn tolerance(limits: &TextLimits, seen: &Seen, scope: &Scope, now: DateTime<Utc>) -> Tolerance {
+    let knows_countries = seen.store.used_today >= limits.unused_codes_per_store;
+    let unused = match scope {
+        Scope::Range(_) => limits.unused_codes_per_range,
+        Scope::Country(_) if knows_countries => limits.unused_codes_per_country,
+        Scope::Country(_) | Scope::Store => limits.unused_codes_per_store,
+    };
+    let level = seen.pauses.get(scope).map_or(0, |learnt| learnt.level(now));
+    Tolerance { unused, percent: limits.used_codes_percent }.recalling(level)
+}
+
+fn is_served(countries: &[String], number: &PhoneNumber) -> bool {
+    countries.is_empty() || number.country().is_some_and(|country| countries.contains(&country))
+}
