@@ -6,14 +6,14 @@ use axum::extract::State;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::json::JsonBody;
+use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::openapi::object;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
+use crate::storefront::accounts::{ending, new_password, own_password, review};
 use crate::storefront::audit::ClientInfo;
 use crate::storefront::guessing::Client;
-use crate::storefront::accounts::{ending, new_password, own_password, review};
 use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::routes::{Body, Routes, body, describe};
 use crate::storefront::sending::notices::{self, Occurrence};

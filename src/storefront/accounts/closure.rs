@@ -22,6 +22,7 @@ use crate::storefront::accounts::code_body::CodeBody;
 use crate::storefront::accounts::{ending, known_devices, social, take_back};
 use crate::storefront::audit::ClientInfo;
 use crate::storefront::codes::{self, IssueRequest, Issued, Submission, Target};
+use crate::storefront::guessing::Client;
 use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Routes, describe};

@@ -11,20 +11,11 @@ use crate::storefront::guessing::{Client, Kind};
 use crate::storefront::state::Storefront;
 use crate::storefront::{customers, passwords};
 
-pub const REFUSALS: &[ProblemCode] = &[
-    ProblemCode::CredentialsInvalid,
-    ProblemCode::PasswordAttemptsExceeded,
-    ProblemCode::GuessesExceeded,
-    ProblemCode::Overloaded,
-];
+pub const REFUSALS: &[ProblemCode] =
+    &[ProblemCode::CredentialsInvalid, ProblemCode::PasswordAttemptsExceeded, ProblemCode::GuessesExceeded, ProblemCode::Overloaded];
 
 /// Refuses a password that is not the customer's, or none if the customer has none, after the same work.
-pub async fn confirm(
-    storefront: &Storefront,
-    caller: &SignedInCustomer,
-    client: Client,
-    password: &SecretString,
-) -> Result<(), Problem> {
+pub async fn confirm(storefront: &Storefront, caller: &SignedInCustomer, client: Client, password: &SecretString) -> Result<(), Problem> {
     let (store, id) = (caller.store.id, caller.customer.id);
     // Before the guess is counted: a full queue must not cost one.
     let place = storefront.reserve_hashing(store, &client)?;

@@ -12,6 +12,7 @@ use futures::FutureExt;
 use secrecy::SecretString;
 use serde_json::Value;
 
+use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonBody;

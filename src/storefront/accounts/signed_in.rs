@@ -5,9 +5,9 @@ use futures::future::BoxFuture;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 
-use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::database::Connection;
 use crate::kernel::error_chain::chain;
+use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::providers::identity::Provider;
 use crate::storefront::accounts::{ending, known_devices, review};
@@ -34,8 +34,8 @@ pub struct SignedIn {
 }
 
 impl SignedIn {
-    fn new(Issued { token, before }: Issued, customer: Customer) -> Self {
-        Self { token, customer, before, linked: None, has_new_password: false }
+    fn new(Issued { token, number, before }: Issued, customer: Customer) -> Self {
+        Self { token, session: number, customer, before, linked: None, has_new_password: false }
     }
 
     /// The login response of interface 1. With `storefront.flat_login` it also contains the customer's fields at its top level.

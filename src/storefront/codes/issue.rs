@@ -7,7 +7,6 @@
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
-use ipnet::IpNet;
 use secrecy::SecretString;
 use serde_json::json;
 use uuid::Uuid;
@@ -23,6 +22,7 @@ use crate::providers::sms::Text;
 use crate::storefront::codes::queries::NewCode;
 use crate::storefront::codes::{Asker, Handle, Request, digest, fixed, queries};
 use crate::storefront::customers;
+use crate::storefront::guessing::Client;
 use crate::storefront::messages::Occasion;
 use crate::storefront::purpose::Purpose;
 use crate::storefront::sending::{Channel, judge_text, mail_limit};
@@ -262,6 +262,7 @@ pub(super) async fn replace(
     (channel, sent_to): (Channel, &str),
     now: DateTime<Utc>,
 ) -> Result<bool, IssueError> {
+    let asker = request.asker();
     let code = NewCode {
         id,
         store: request.store.id,
@@ -272,7 +273,7 @@ pub(super) async fn replace(
         requested_by: request.requested_by,
         customer: request.customer,
         digest: digest(&storefront.application_key, id, digits),
-        asked_by: request.asker().digest(),
+        asked_by: asker.digest(),
         test_identity,
     };
     if let Some(customer) = request.requested_by {

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::kernel::json::{self, JsonBody, Members};
+use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::problem::Problem;
 use crate::providers::RouteName;
 use crate::providers::identity::{IdpCProof, Provider, user_id_member};
@@ -14,7 +15,6 @@ use crate::storefront::access::{CallingStore, FreshCustomer};
 use crate::storefront::accounts::social::linking::Typed;
 use crate::storefront::accounts::social::{description, finish, linking_path, own_links, path, with_neutral_user_id};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
-use crate::kernel::languages::AcceptedLanguages;
 use crate::storefront::routes::{Routes, Sent};
 use crate::storefront::state::Storefront;
 
@@ -88,11 +88,12 @@ async fn login_with_idp_c(
 async fn link_idp_c(
     State(storefront): State<Storefront>,
     FreshCustomer(caller): FreshCustomer,
+    client: ClientInfo,
     languages: AcceptedLanguages,
     JsonBody(Members(body)): JsonBody<Members>,
 ) -> Result<Json<Value>, Problem> {
     let idp_c = &storefront.identity_providers.idp_c;
     let provider = idp_c.offered()?;
     let login = Login::read(body, &idp_c.name)?;
-    own_links::link(&storefront, &caller, &languages, provider.verify(login.proof())).await
+    own_links::link(&storefront, (&caller, &client.client()), &languages, provider.verify(login.proof())).await
 }

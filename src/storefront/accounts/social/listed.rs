@@ -8,13 +8,13 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 
 use crate::kernel::json::{self, JsonBody, Members};
+use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::problem::{FieldErrors, Problem, Sentence};
 use crate::providers::identity::{Field, Listed, OidcProof};
 use crate::storefront::access::{CallingStore, FreshCustomer};
 use crate::storefront::accounts::social::linking::Typed;
 use crate::storefront::accounts::social::{description, finish, linking_path, own_links, path, with_neutral_user_id};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
-use crate::kernel::languages::AcceptedLanguages;
 use crate::storefront::routes::{Routes, Sent};
 use crate::storefront::state::Storefront;
 
@@ -41,11 +41,12 @@ fn mount_under(name: &str, routes: Routes<Storefront>, listed: &Arc<Listed>) -> 
     };
     let link = move |State(storefront): State<Storefront>,
                      FreshCustomer(caller): FreshCustomer,
+                     client: ClientInfo,
                      languages: AcceptedLanguages,
                      JsonBody(Members(body)): JsonBody<Members>| async move {
         let provider = of_link.oidc.offered()?;
         let login = Login::read(&of_link, body)?;
-        own_links::link(&storefront, &caller, &languages, provider.verify(login.proof())).await
+        own_links::link(&storefront, (&caller, &client.client()), &languages, provider.verify(login.proof())).await
     };
     routes.post(&path(name), doc, sign_in).post(&linking_path(name), linking, link)
 }

@@ -35,6 +35,7 @@ use axum::Json;
 use futures::FutureExt;
 use serde_json::{Map, Value};
 
+use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::openapi::OperationDoc;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::providers::RouteName;

@@ -4,16 +4,17 @@ use axum::Json;
 use axum::extract::{Path, State};
 use serde_json::{Value, json};
 
-use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::clock::timestamp;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CustomerId;
+use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::openapi::{OperationDoc, object};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::providers::identity::{Flaw, VerifiedIdentity, VerifyError};
 use crate::storefront::access::{FreshCustomer, SignedInCustomer};
-use crate::storefront::accounts::social::queries::{self, Link};
+use crate::storefront::accounts::social::queries::{self, Link, Use};
 use crate::storefront::customers::Customer;
+use crate::storefront::guessing::Client;
 use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::routes::{self, Routes, describe};
 use crate::storefront::sending::notices::{self, Occurrence};
@@ -69,7 +70,7 @@ async fn answer(storefront: &Storefront, caller: &SignedInCustomer) -> Result<Js
 /// `POST customers/link-<provider>`: links the person whom the provider identified to the account of the caller.
 pub(super) async fn link(
     storefront: &Storefront,
-    caller: &SignedInCustomer,
+    (caller, client): (&SignedInCustomer, &Client),
     languages: &AcceptedLanguages,
     verifying: impl Future<Output = Result<VerifiedIdentity, VerifyError>> + Send,
 ) -> Result<Json<Value>, Problem> {
@@ -77,7 +78,7 @@ pub(super) async fn link(
     let (store, now) = (caller.store.id, storefront.clock.now());
     let mut tx = storefront.pool.begin().await?;
     if let Some(token) = &identity.token
-        && !queries::use_token(&mut tx, store, token).await?
+        && !matches!(queries::use_token(&mut tx, store, token, client, now).await?, Use::First)
     {
         return Err(VerifyError::from(Flaw::Used).into());
     }

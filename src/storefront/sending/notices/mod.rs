@@ -14,10 +14,10 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use tokio::time::timeout;
 
-use crate::kernel::languages::AcceptedLanguages;
 use crate::contact::EmailAddress;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::CustomerId;
+use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::rate_limit::{self, Rule};
 use crate::providers::mail::Letter;
 use crate::providers::sms::Text;
