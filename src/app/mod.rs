@@ -42,7 +42,7 @@ pub use sealed::sealed_columns;
 pub use state::AppState;
 
 /// The headers of responses that apps in browsers may read, besides the usual ones.
-const EXPOSED: [&str; 4] = ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "x-request-id"];
+const EXPOSED: [&str; 5] = ["code-request", "ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "x-request-id"];
 /// How long browsers need not ask again whether they may call. Chromium asks after two hours in any case.
 const PREFLIGHT_MAX_AGE: Duration = Duration::from_secs(2 * 60 * 60);
 

@@ -12,10 +12,10 @@ use futures::FutureExt;
 use secrecy::SecretString;
 use serde_json::Value;
 
-use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonBody;
+use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::signed_in::{SignedIn, audited};

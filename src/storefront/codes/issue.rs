@@ -30,6 +30,9 @@ use crate::storefront::sms_guard::{self, AskedText, Recipient, TextRefusal};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 
+/// The header of an answer with the [`Handle`] of the request: the body is that of interface 1.
+pub const CODE_REQUEST: &str = "code-request";
+
 #[derive(Debug)]
 pub struct IssueRequest {
     pub store: Store,
@@ -137,7 +140,8 @@ pub struct Issued {
 
 impl IntoResponse for Issued {
     fn into_response(self) -> Response {
-        Json(json!({ "status": "ok", "method": self.channel, "request": self.handle.reveal() })).into_response()
+        let answer = Json(json!({ "status": "ok", "method": self.channel }));
+        ([(CODE_REQUEST, self.handle.reveal())], answer).into_response()
     }
 }
 

@@ -19,7 +19,7 @@ async fn a_closed_account_refuses_sign_ins_and_its_identity_may_register_again()
     world.storefront("customers/register-device").token(&ada).json(&device).send().await.ok(200);
 
     let asked = world.storefront("customers/account-closure").token(&ada).send().await.ok(200);
-    assert_eq!((&asked["status"], &asked["method"]), (&json!("ok"), &json!("email")));
+    assert_eq!(asked, json!({ "status": "ok", "method": "email" }));
     let code = world.last_code();
     let confirm = |code: String| world.storefront("customers/confirm-account-closure").token(&ada).json(&json!({ "code": code }));
     confirm(wrong(&code)).send().await.refused(422, "code_invalid");

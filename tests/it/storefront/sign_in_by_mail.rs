@@ -16,7 +16,7 @@ async fn a_customer_registered_by_mail_only_signs_in_with_a_mailed_code() {
     let registered = world.register(EMAIL).await;
     for spelling in [EMAIL, " ADA@Example.com "] {
         let sent = ask(&world, json!({ "identity": spelling })).await.ok(200);
-        assert_eq!((&sent["status"], &sent["method"]), (&json!("ok"), &json!("email")));
+        assert_eq!(sent, json!({ "status": "ok", "method": "email" }));
         let (message, code) = (world.messages().remove(0), world.last_code());
         assert!(message.to == EMAIL && message.subject.unwrap().contains("sign-in"), "{}", message.text);
         world.verify(EMAIL, wrong(&code)).await.refused(422, "code_invalid");

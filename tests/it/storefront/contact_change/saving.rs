@@ -13,7 +13,7 @@ async fn the_code_goes_to_the_requested_contact_which_is_saved_once_verified() {
     of_both(async |world, contact| {
         let ada = token(&world.register(contact.old).await);
         let answer = contact.ask(world, &ada, contact.new).await.ok(200);
-        assert_eq!((&answer["status"], &answer["method"]), (&json!("ok"), &json!(contact.method)));
+        assert_eq!(answer, json!({ "status": "ok", "method": contact.method }));
         assert_eq!(world.messages()[0].to, contact.new);
         assert_eq!(me(world, &ada).await[contact.member], contact.old);
 
