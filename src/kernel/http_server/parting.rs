@@ -26,7 +26,13 @@ const LAST_MOMENT: Duration = Duration::from_secs(1);
 
 /// What is left of a connection when HTTP has let go of it.
 #[derive(Debug)]
-pub struct Remains<T>(Arc<Mutex<Option<(T, Vec<u8>)>>>);
+pub struct Remains<T>(Arc<Mutex<Option<Left<T>>>>);
+
+#[derive(Debug)]
+struct Left<T> {
+    stream: T,
+    withheld: Vec<u8>,
+}
 
 impl<T> Clone for Remains<T> {
     fn clone(&self) -> Self {
@@ -53,7 +59,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Remains<T> {
     /// Ends the connection. `refused` says whether HTTP refused what the client sent, `unread` whether the client may still be sending.
     pub async fn part(&self, refused: bool, unread: bool) -> io::Result<()> {
         let left = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some((mut stream, withheld)) = left else { return Ok(()) };
+        let Some(Left { mut stream, withheld }) = left else { return Ok(()) };
         let last_words = if refused { problem_document(&withheld).unwrap_or(withheld) } else { withheld };
         stream.write_all(&last_words).await?;
         stream.shutdown().await?;
@@ -92,7 +98,8 @@ impl<T: AsyncWrite + Unpin> PartingStream<T> {
 
 impl<T> Drop for PartingStream<T> {
     fn drop(&mut self) {
-        let left = self.stream.take().map(|stream| (stream, std::mem::take(&mut self.withheld)));
+        let withheld = std::mem::take(&mut self.withheld);
+        let left = self.stream.take().map(|stream| Left { stream, withheld });
         *self.remains.0.lock().unwrap_or_else(PoisonError::into_inner) = left;
     }
 }

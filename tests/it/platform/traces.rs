@@ -216,7 +216,7 @@ async fn a_mail_that_is_handed_over_is_part_of_the_trace_and_says_nothing_of_who
     let requests = named(&spans, "POST /storefront/v1/customers/request-creation-code");
     let mails = named(&spans, "send a mail");
     let [taken, refused] = mails[..] else { panic!("{mails:?}") };
-    for (mail, code, why) in [(taken, StatusCode::Unset, ""), (refused, StatusCode::Error, "not taken")] {
+    for (mail, code, why) in [(taken, StatusCode::Unset, ""), (refused, StatusCode::Error, "unreachable")] {
         hangs_below(mail, requests.iter().find(|request| request.trace_id == mail.trace_id).unwrap());
         assert!(is(mail, SpanKind::Client));
         assert_eq!(fact(mail, "server.address").as_deref(), Some("127.0.0.1"));

@@ -104,6 +104,10 @@ async fn an_invalid_mailbox_is_refused() {
     assert_eq!(world.messages().len(), 0);
 }
 
+/// The headers of a mail, in lower case.
+const HEADERS: &[&str] =
+    &["from", "to", "subject", "message-id", "auto-submitted", "date", "mime-version", "content-type", "content-transfer-encoding"];
+
 /// Texts that would change a message if they were inserted into it unescaped.
 const INJECTIONS: &[&str] =
     &["\r\nBcc: eve@example.com", "\nSubject: x\n\nx", "{code}", "{{7*7}}", "${7*7}", "<b>x</b>", "%0d%0aBcc:x", "\u{2028}x"];
@@ -144,12 +148,7 @@ async fn line_ends_and_templates_in_any_field_change_no_message() {
         let headers = mail.split("\n\n").next().unwrap().to_ascii_lowercase();
         let names: Vec<_> =
             headers.lines().filter(|line| !line.starts_with([' ', '\t'])).filter_map(|line| line.split(':').next()).collect();
-        assert!(
-            names
-                .iter()
-                .all(|name| ["from", "to", "subject", "date", "mime-version", "content-type", "content-transfer-encoding"].contains(name)),
-            "{headers}"
-        );
+        assert!(names.iter().all(|name| HEADERS.contains(name)), "{headers}");
         assert!(!mail.contains("7*7 %>") && !mail.contains("<script>"), "no mail contains a name: {mail}");
     }
     for message in world.messages() {

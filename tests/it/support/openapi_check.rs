@@ -7,7 +7,8 @@ use tokio::sync::OnceCell;
 use crate::support::Answer;
 
 /// Errors that every route can return and that the document does not list.
-const ANYWHERE: &[&str] = &["internal_error", "overloaded", "database_unavailable"];
+const ANYWHERE: &[&str] =
+    &["bad_request", "request_timeout", "body_too_large", "address_too_long", "internal_error", "overloaded", "database_unavailable"];
 
 /// Parts of the paths that the document describes.
 const DESCRIBED: &[&str] = &["/storefront/v1/", "/int/v1/", "/webhooks", "/socket/"];

@@ -38,6 +38,7 @@ pub const RESOURCES: &[(&str, &str, Kind)] = &[
     ("developers", "replays", Log),
     ("developers", "portal-links", Editable),
     ("storefront", "stores", Editable),
+    ("storefront", "test-identities", Editable),
     ("storefront", "customers", Log),
     ("storefront", "tokens", Log),
     ("storefront", "texts", Log),
