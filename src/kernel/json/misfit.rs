@@ -12,7 +12,7 @@ pub(super) fn explain(path: &str, error: &str) -> Problem {
         ("duplicate field `", "{} is there twice."),
     ] {
         if let Some(field) = error.strip_prefix(start).and_then(|rest| rest.split('`').next()) {
-            return FieldErrors::one(&beside(path, field), Sentence::new(sentence).with(field));
+            return FieldErrors::one(field, Sentence::new(sentence).with(field));
         }
     }
     let reason = error.split(" at line ").next().unwrap_or(error);
@@ -21,15 +21,6 @@ pub(super) fn explain(path: &str, error: &str) -> Problem {
         // Our own types return whole sentences.
         field if reason.ends_with('.') => FieldErrors::one(field, reason.to_owned()),
         field => FieldErrors::one(field, of_member(reason).with(field)),
-    }
-}
-
-/// The path of a field of the object at `path`. Some paths name the field already, others end with its object.
-fn beside(path: &str, field: &str) -> String {
-    match path.strip_suffix(field).and_then(|parent| parent.strip_suffix('.')) {
-        _ if path == "." || path == field => field.to_owned(),
-        Some(_) => path.to_owned(),
-        None => format!("{path}.{field}"),
     }
 }
 
@@ -141,7 +132,7 @@ mod tests {
             ("items", json!({}), "items", "items must be a list."),
             ("items", json!([["a"]]), "items[0]", "items[0] must be an object."),
             ("items", json!([{ "name": [] }]), "items[0].name", "items[0].name must be text."),
-            ("items", json!([{}]), "items[0].name", "name is required."),
+            ("items", json!([{}]), "name", "name is required."),
             ("id", json!("x"), "id", "id does not have the form this address takes."),
         ] {
             let mut body = fits.clone();

@@ -1,6 +1,7 @@
 //! An example body of every kind of record, and bodies that change it.
 
 use chrono::TimeDelta;
+use portico::kernel::clock::timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -24,6 +25,10 @@ impl Resource<'_> {
                 json!({ "url": "https://hooks.example:8443/" })
             }
             ("storefront", "stores") => json!({ "name": "Outlet" }),
+            ("storefront", "test-identities") => {
+                let ends = timestamp(world.clock.now() + TimeDelta::days(30));
+                json!({ "store": world.store, "identity": "review@example.com", "code": "424242", "expires_at": ends })
+            }
             ("developers", "api-keys") => json!({ "name": "Reports", "scopes": ["read"] }),
             ("developers", "operators") => json!({ "email": "eve@acme.example", "role": "viewer" }),
             ("developers", "portal-links") => json!({ "owner": "tenant-7" }),
@@ -86,6 +91,7 @@ impl Resource<'_> {
             "webhooks" => "description",
             "stock-items" => return json!({ "quantity": 100 + i32::from(time) }),
             "tickets" => "subject",
+            "test-identities" => return json!({ "code": format!("{time:06}") }),
             _ => "name",
         };
         json!({ member: text })
