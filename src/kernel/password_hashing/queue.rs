@@ -82,6 +82,8 @@ struct Group<J> {
     networks: VecDeque<(IpNet, VecDeque<J>)>,
     /// The jobs that were taken in this turn.
     taken: usize,
+    /// The jobs that this turn has at most: one for each client that waited when it began.
+    turn: usize,
 }
 
 impl<J> Default for Turns<J> {
@@ -97,23 +99,24 @@ impl<J> Turns<J> {
                 Some((_, jobs)) => jobs.push_back(job),
                 None => waiting.networks.push_back((network, [job].into())),
             },
-            None => self.groups.push_back(Group { id: group, networks: [(network, [job].into())].into(), taken: 0 }),
+            None => self.groups.push_back(Group { id: group, networks: [(network, [job].into())].into(), taken: 0, turn: 0 }),
         }
     }
 
     fn next(&mut self) -> Option<J> {
         let group = self.groups.front_mut()?;
+        if group.taken == 0 {
+            group.turn = group.networks.len().min(LONGEST_TURN);
+        }
         let (network, mut jobs) = group.networks.pop_front()?;
         let job = jobs.pop_front();
-        // Counted with the one whose turn it was.
-        let longest = (group.networks.len() + 1).min(LONGEST_TURN);
         if !jobs.is_empty() {
             group.networks.push_back((network, jobs));
         }
         group.taken += 1;
         if group.networks.is_empty() {
             self.groups.pop_front();
-        } else if group.taken >= longest {
+        } else if group.taken >= group.turn {
             group.taken = 0;
             self.groups.rotate_left(1);
         }

@@ -12,10 +12,12 @@ const NOT_SEALED: &[(&str, &str)] = &[
     ("api_keys.digest", "SHA-256 of a random key"),
     ("attempts.response_body", "what an endpoint responded"),
     ("callbacks.body", "what a gateway sent"),
+    ("contact_changes.digest", "a MAC, for seven days"),
     ("customer_tokens.digest", "SHA-256 of a random token"),
     ("devices.token_digest", "SHA-256 of a token, which the sealed one is found by"),
     ("events.body", "what subscribers are sent"),
     ("events.trace", "the ids of the span that the event follows from"),
+    ("known_clients.client", "SHA-256 of a network and a user agent"),
     ("operator_links.digest", "SHA-256 of a random secret"),
     ("operator_recovery_codes.digest", "a MAC, which cannot be made again"),
     ("operator_recovery_codes.key_fingerprint", "the key of that MAC"),
@@ -25,8 +27,9 @@ const NOT_SEALED: &[(&str, &str)] = &[
     ("publishing_keys.digest", "SHA-256 of a request"),
     ("replay_keys.digest", "SHA-256 of a request"),
     ("store_keys.digest", "SHA-256 of a random key"),
+    ("used_identity_tokens.client", "SHA-256 of a network and a user agent"),
     ("used_identity_tokens.digest", "SHA-256 of a token"),
-    ("contact_changes.digest", "a MAC, for seven days"),
+    ("verification_codes.asked_by", "SHA-256 of a network, a user agent and a store key"),
     ("verification_codes.digest", "a MAC, for ten minutes"),
 ];
 

@@ -1,6 +1,5 @@
 //! The documentation: its pages, the programs on them, and the collection for Bruno.
 
-mod asvs;
 mod bruno;
 mod examples;
 mod pages;
