@@ -17,7 +17,7 @@ use crate::support::waiting::until;
 
 const GUIDE: &str = include_str!("../../../docs/operating.md");
 
-/// An empty database with an owner and another role, which may connect and nothing else.
+/// An empty database with an owner and another role, which may not even connect.
 struct Roles {
     /// The URL of a superuser.
     superuser: String,
