@@ -1,51 +1,116 @@
-//! The body of a request, received as a whole before anything acts on it: so the limit of its size and the time for it hold on every route,
-//! also on those that read no body, and nothing is done for a request that is then refused.
+//! The body of a request: its size is limited on every route, also on those that read none, and so is the time for it.
+//!
+//! A body of a declared size is received when the route asks for it, so whoever is refused before, by a key or a limit, costs no memory. One of
+//! an unknown size is received first, because it may turn out to be too large; few of these may be on their way.
 
-use std::time::Duration;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 
-use axum::body::{Body, HttpBody};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use tokio::time::timeout;
+use hyper::body::{Frame, SizeHint};
+use ipnet::IpNet;
 
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::rate_limit::ConcurrencyLimiter;
 
 /// The maximum size of a body: 256 KiB, unless the route takes more. Decisions, section 1.
 pub const BODY_LIMIT: usize = 256 * 1024;
+/// The maximum number of bodies of an unknown size that are on their way, from one client network and in all.
+const UNMEASURED_OF_EACH: usize = 16;
+const UNMEASURED_OF_ALL: usize = 128;
 
 /// A route, as it is matched, that takes larger bodies, and their maximum size.
 pub type LargerBody = (&'static str, usize);
 
 /// The maximum sizes of bodies by route.
-#[derive(Clone, Debug, Default)]
-pub struct BodyLimits(Vec<LargerBody>);
+#[derive(Clone, Debug)]
+pub struct BodyLimits {
+    larger: Vec<LargerBody>,
+    unmeasured: Arc<ConcurrencyLimiter<IpNet>>,
+}
+
+impl Default for BodyLimits {
+    fn default() -> Self {
+        Self::new([])
+    }
+}
 
 impl BodyLimits {
     /// [`BODY_LIMIT`] for all routes but these.
     pub fn new(larger: impl IntoIterator<Item = LargerBody>) -> Self {
-        Self(larger.into_iter().collect())
+        let unmeasured = Arc::new(ConcurrencyLimiter::new(UNMEASURED_OF_EACH, UNMEASURED_OF_ALL));
+        Self { larger: larger.into_iter().collect(), unmeasured }
     }
 
     fn of(&self, route: Option<&str>) -> usize {
-        self.0.iter().find(|(larger, _)| Some(*larger) == route).map_or(BODY_LIMIT, |(_, limit)| *limit)
+        self.larger.iter().find(|(larger, _)| Some(*larger) == route).map_or(BODY_LIMIT, |(_, limit)| *limit)
     }
 
-    /// The request with its body in memory. A declared size beyond the limit is refused before anything is read, so a client that asks first
-    /// (`Expect: 100-continue`) is not told to go on.
-    pub async fn receive(&self, request: Request, route: Option<&str>, time_limit: Duration) -> Result<Request, Problem> {
+    /// The request with a body that cannot be larger than the route allows, and whether it has arrived. A declared size beyond the limit is refused
+    /// before anything is read, so a client that asks first (`Expect: 100-continue`) is not told to go on.
+    pub async fn bound(&self, request: Request, route: Option<&str>, client: IpNet, arrival: &Arrival) -> Result<Request, Problem> {
         let limit = self.of(route);
-        if request.body().size_hint().lower() > u64::try_from(limit).unwrap_or(u64::MAX) {
+        let size = request.body().size_hint();
+        if size.lower() > u64::try_from(limit).unwrap_or(u64::MAX) {
             return Err(ProblemCode::BodyTooLarge.into());
         }
         if request.body().is_end_stream() {
             return Ok(request);
         }
         let (parts, body) = request.into_parts();
-        let received = timeout(time_limit, Limited::new(body, limit).collect()).await.map_err(|_| ProblemCode::RequestTimeout)?;
-        let whole = received.map_err(|error| match error.is::<LengthLimitError>() {
+        let body = Body::new(arrival.watch(body));
+        if size.exact().is_some() {
+            return Ok(Request::from_parts(parts, body));
+        }
+        let _place = self.unmeasured.enter(client).map_err(|_| ProblemCode::Overloaded)?;
+        let whole = Limited::new(body, limit).collect().await.map_err(|error| match error.is::<LengthLimitError>() {
             true => Problem::new(ProblemCode::BodyTooLarge),
             false => Problem::new(ProblemCode::BadRequest).detail("The body did not arrive as a whole."),
         })?;
         Ok(Request::from_parts(parts, Body::from(whole.to_bytes())))
+    }
+}
+
+/// Whether a body that somebody waits for has arrived.
+#[derive(Clone, Debug, Default)]
+pub struct Arrival(Arc<AtomicBool>);
+
+impl Arrival {
+    /// Whether the body was asked for and has not ended yet.
+    pub fn is_awaited(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn watch(&self, body: Body) -> Watched {
+        Watched { body, arrival: self.clone() }
+    }
+}
+
+/// A body whose arrival is noted.
+struct Watched {
+    body: Body,
+    arrival: Arrival,
+}
+
+impl HttpBody for Watched {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        self.arrival.0.store(polled.is_pending(), Ordering::Relaxed);
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }

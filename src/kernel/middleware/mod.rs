@@ -1,4 +1,4 @@
-//! The middleware around every request: request id, its spans in the log and in traces, the line in the access log, the whole body, timeout,
+//! The middleware around every request: request id, its spans in the log and in traces, the line in the access log, the limits of the body, timeout,
 //! and the problem document of a failed response.
 
 mod head;
@@ -10,12 +10,11 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
-use axum::http::StatusCode;
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::timeout::TimeoutLayer;
 use tracing::Instrument;
 use tracing::field::display;
 
@@ -23,15 +22,15 @@ use crate::kernel::access_log::{self, AskingKey};
 use crate::kernel::client_address::{self, TrustedProxies};
 use crate::kernel::clock::Clock;
 use crate::kernel::languages::AcceptedLanguages;
-use crate::kernel::problem::Language;
-use crate::kernel::request_body::BodyLimits;
+use crate::kernel::problem::{Language, ProblemCode};
+use crate::kernel::request_body::{Arrival, BodyLimits};
 use crate::kernel::request_id::RequestId;
 use crate::kernel::request_metrics::RequestMetrics;
 use crate::kernel::traces::{Moment, Traces, within};
 
 pub use response::TellsTheReason;
 
-/// The time for the body of a request, and then for its response.
+/// The time for a request, from its head to the head of its response.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// What the middleware goes by.
@@ -65,8 +64,7 @@ fn layer_with_time_limit(time_limit: Duration, router: Router, surroundings: Sur
     router.layer((
         middleware::from_fn_with_state(Arc::new((surroundings, time_limit)), request_context),
         CatchPanicLayer::custom(response::of_panic),
-        TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, time_limit),
-        // Bodies are received within their limits before.
+        // The limits of bodies are kept before.
         DefaultBodyLimit::disable(),
     ))
 }
@@ -89,13 +87,20 @@ async fn request_context(State(state): State<Arc<(Surroundings, Duration)>>, mut
     let language = language(&request, surroundings.customers_below);
     let answer = async {
         let unanswered = Unanswered(Some(&surroundings.stopping));
-        let received = match head::refuse(&request) {
-            Some(problem) => Err(problem),
-            None => surroundings.body_limits.receive(request, route, *time_limit).await,
+        let arrival = Arrival::default();
+        let handled = async {
+            if let Some(problem) = head::refuse(&request) {
+                return problem.into_response();
+            }
+            match surroundings.body_limits.bound(request, route, client.network(), &arrival).await {
+                Ok(request) => next.run(request).await,
+                Err(problem) => problem.into_response(),
+            }
         };
-        let response = match received {
-            Ok(request) => next.run(request).await,
-            Err(problem) => problem.into_response(),
+        let response = match timeout(*time_limit, handled).await {
+            Ok(response) => response,
+            Err(_) if arrival.is_awaited() => ProblemCode::RequestTimeout.into_response(),
+            Err(_) => ProblemCode::Overloaded.into_response(),
         };
         unanswered.answer();
         let took = began.elapsed();

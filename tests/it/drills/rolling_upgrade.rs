@@ -39,6 +39,7 @@ async fn while_instances_are_replaced_by_those_of_the_next_version_no_request_fa
     let settings = [
         ("database.url", database.as_str()),
         ("storefront.requests_per_minute", "100000"),
+        ("http.trusted_proxies", "127.0.0.0/8"),
         ("webhooks.allowed_networks", "127.0.0.0/8"),
         ("webhooks.extra_root_certificates", authority().certificate_path().to_str().unwrap()),
     ];
@@ -81,7 +82,7 @@ async fn while_instances_are_replaced_by_those_of_the_next_version_no_request_fa
         done.cancel();
         new
     };
-    let clients = join_all((0..CLIENTS).map(|_| shop.buys(&event, &done)));
+    let clients = join_all((0..CLIENTS).map(|client| shop.buys(client, &event, &done)));
     let (mut new, published) = tokio::join!(upgrade, clients);
     let published: BTreeSet<_> = published.into_iter().flatten().collect();
     assert!(published.len() > CLIENTS);
@@ -117,7 +118,7 @@ impl Shop {
     }
 
     /// Publishes, reads and tries to sign in until it is told to stop; returns the ids of the events.
-    async fn buys(&self, event: &Value, done: &CancellationToken) -> Vec<String> {
+    async fn buys(&self, client: usize, event: &Value, done: &CancellationToken) -> Vec<String> {
         let mut published = Vec::new();
         while !done.is_cancelled() {
             let answer = self.succeeds(201, |shop| shop.developers(Method::POST, "events").json(event)).await;
@@ -125,8 +126,10 @@ impl Shop {
             self.succeeds(200, |shop| shop.developers(Method::GET, "deliveries?limit=1")).await;
             // Nobody has this address, which takes as long to find out as for somebody.
             let nobody = json!({ "identity": format!("{}@example.com", published.len()), "password": "wrong password" });
+            let network = published.len().to_be_bytes();
+            let address = format!("10.{client}.{}.{}", network[6], network[7]);
             let sign_in = |shop: &Self| shop.request(Method::POST, "/storefront/v1/customers/login").bearer_auth(&shop.store_key);
-            self.succeeds(401, |shop| sign_in(shop).json(&nobody)).await;
+            self.succeeds(401, |shop| sign_in(shop).header("x-forwarded-for", &address).json(&nobody)).await;
         }
         published
     }

@@ -236,7 +236,11 @@ async fn a_flood_of_sign_ins_does_not_grow_memory_or_delay_other_requests() {
         .execute(&world.pool)
         .await
         .unwrap();
-    let settings = [("database.url", world.database.as_str()), ("storefront.requests_per_minute", "1000000")];
+    let settings = [
+        ("database.url", world.database.as_str()),
+        ("storefront.requests_per_minute", "1000000"),
+        ("storefront.failures_per_address", "1000000"),
+    ];
     let service = Service::start(&settings).await;
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let ask =

@@ -182,7 +182,8 @@ async fn a_body_that_is_cut_off_or_garbled_is_a_problem() {
     let chunked = head("POST /storefront/v1/customers/login", "transfer-encoding: chunked\r\n");
     answer(&world, chunked + "no number\r\n").await.refused(400, "bad_request");
     let mut stream = connect(&world).await;
-    let cut = head("POST /storefront/v1/customers/login", "content-length: 100\r\n") + "{";
+    let key = format!("authorization: Bearer {}\r\ncontent-type: application/json\r\n", world.store_key);
+    let cut = head("POST /storefront/v1/customers/login", &format!("{key}content-length: 100\r\n")) + "{";
     stream.write_all(cut.as_bytes()).await.unwrap();
     // The client has not finished, and the service waits for it.
     assert!(timeout(Duration::from_millis(50), stream.read(&mut [0; 1])).await.is_err());
