@@ -22,7 +22,7 @@ use crate::kernel::access_log::{self, AskingKey};
 use crate::kernel::client_address::{self, TrustedProxies};
 use crate::kernel::clock::Clock;
 use crate::kernel::languages::AcceptedLanguages;
-use crate::kernel::problem::{Language, ProblemCode};
+use crate::kernel::problem::{Language, Problem, ProblemCode};
 use crate::kernel::request_body::{Arrival, BodyLimits};
 use crate::kernel::request_id::RequestId;
 use crate::kernel::request_metrics::RequestMetrics;
@@ -99,8 +99,8 @@ async fn request_context(State(state): State<Arc<(Surroundings, Duration)>>, mut
         };
         let response = match timeout(*time_limit, handled).await {
             Ok(response) => response,
-            Err(_) if arrival.is_awaited() => ProblemCode::RequestTimeout.into_response(),
-            Err(_) => ProblemCode::Overloaded.into_response(),
+            Err(_) if arrival.is_awaited() => Problem::from(ProblemCode::RequestTimeout).into_response(),
+            Err(_) => Problem::from(ProblemCode::Overloaded).into_response(),
         };
         unanswered.answer();
         let took = began.elapsed();
