@@ -81,6 +81,9 @@ enum Bench {
     Texts,
 }
 
+/// Measured only when they are named: their aims are not settled yet.
+const ON_DEMAND: [Bench; 6] = [Bench::Hashing, Bench::Retention, Bench::Deletion, Bench::Soak, Bench::Pumping, Bench::Texts];
+
 impl Bench {
     fn measure(self, figures: &mut Figures, arguments: &Arguments) {
         match self {
@@ -128,7 +131,7 @@ impl Bench {
 
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// Benchmarks to run; all by default
+    /// Benchmarks to run; by default all but hashing, retention, deletion, soak, pumping and texts
     names: Vec<Bench>,
     /// Only check that the benchmarks work
     #[arg(long)]
@@ -144,10 +147,11 @@ struct Arguments {
 fn main() -> ExitCode {
     rustls::crypto::aws_lc_rs::default_provider().install_default().unwrap();
     let arguments = Arguments::parse();
-    let names = if arguments.names.is_empty() { Bench::value_variants() } else { &arguments.names };
+    let by_default = Bench::value_variants().iter().copied().filter(|bench| !ON_DEMAND.contains(bench));
+    let names = if arguments.names.is_empty() { by_default.collect() } else { arguments.names.clone() };
     let mut figures = Figures::new(arguments.quick);
     for bench in names {
-        let watched = watch(*bench, bench.time_limit(&arguments));
+        let watched = watch(bench, bench.time_limit(&arguments));
         bench.measure(&mut figures, &arguments);
         drop(watched);
     }

@@ -18,7 +18,7 @@ use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::routes::{Body, Routes, body, describe};
 use crate::storefront::sending::notices::{self, Occurrence};
 use crate::storefront::state::Storefront;
-use crate::storefront::{codes, customers, passwords};
+use crate::storefront::{codes, customers, guessing, passwords};
 
 pub fn routes() -> Routes<Storefront> {
     let answer = object([("status", json!({ "const": "ok" })), ("review", review::schema())]);
@@ -66,6 +66,7 @@ async fn save(storefront: &Storefront, caller: &SignedInCustomer, client: Client
     let customer = caller.lock(&mut tx).await?;
     customers::reset_password(&mut tx, customer.id, &hash).await?;
     ending::end_others(&mut tx, customer.id, caller.session, now).await?;
+    guessing::forget_clients(&mut tx, customer.id).await?;
     codes::forget_open_codes(&mut tx, customer.id).await?;
     let review = review::of(&mut tx, &customer).await?;
     tx.commit().await?;

@@ -58,7 +58,11 @@ async fn send_code(
     client: Client,
     languages: &AcceptedLanguages,
 ) -> Result<Issued, Problem> {
-    let (phone, email) = (caller.customer.proven_phone(), caller.customer.proven_email());
+    // Not to a contact that came by a change which can still be taken back: a thief would end the account, and the owner's way back with it.
+    let since = take_back::open_since(&mut storefront.pool.acquire().await?, caller.customer.id, storefront.clock.now()).await?;
+    let is_older = |proven_at: Option<DateTime<Utc>>| proven_at.zip(since).is_none_or(|(proven_at, since)| proven_at < since);
+    let phone = caller.customer.proven_phone().filter(|_| is_older(caller.customer.phone_verified_at));
+    let email = caller.customer.proven_email().filter(|_| is_older(caller.customer.email_verified_at));
     let identity = phone.clone().map(Identity::Phone).or_else(|| email.clone().map(Identity::Email)).ok_or(ProblemCode::ContactMissing)?;
     let issue_request = IssueRequest {
         store: Store::clone(&caller.store),

@@ -34,8 +34,10 @@ pub fn routes() -> Routes<Storefront> {
     let saving = |sentence| describe(sentence, routes::own_record()).refusing(codes::CODE_REFUSALS);
     let to_number = asking("Send a verification code to the customer's new phone number.").refusing(&[ProblemCode::PhoneTaken]);
     let to_address = asking("Send a verification code to the customer's new email address.").refusing(&[ProblemCode::EmailTaken]);
-    let number = saving("Set the phone number that the code was sent to.").refusing(&[ProblemCode::PhoneTaken]);
-    let address = saving("Set the email address that the code was sent to.").refusing(&[ProblemCode::EmailTaken]);
+    let number =
+        saving("Set the phone number that the code was sent to.").refusing(&[ProblemCode::PhoneTaken, ProblemCode::FreshSignInRequired]);
+    let address =
+        saving("Set the email address that the code was sent to.").refusing(&[ProblemCode::EmailTaken, ProblemCode::FreshSignInRequired]);
     Routes::none()
         .post("/customers/request-phone-verification", to_number.refusing(codes::TEXT_REFUSALS), request_phone)
         .post("/customers/verify-phone-number", number, confirm_phone)

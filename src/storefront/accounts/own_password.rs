@@ -34,7 +34,10 @@ pub async fn confirm(storefront: &Storefront, caller: &SignedInCustomer, client:
             Err(ProblemCode::CredentialsInvalid.into())
         }
         Comparison::Right | Comparison::RightButOutdated => {
-            in_flight.right_in_vain(&mut storefront.pool.acquire().await?).await?;
+            // Like a sign-in, it forgets the wrong ones before.
+            let mut conn = storefront.pool.acquire().await?;
+            in_flight.right_in_vain(&mut conn).await?;
+            passwords::forget_wrong_passwords(&mut conn, store, &[id.uuid().to_string()]).await?;
             Ok(())
         }
     }

@@ -129,7 +129,7 @@ async fn follow_up(storefront: &Storefront, (attempt, languages): (&SignInAttemp
         Ok(is_new_device) => is_new_device,
         Err(error) => {
             tracing::error!(error = chain(&error), "what follows a sign-in could not be recorded");
-            return;
+            false
         }
     };
     let (about, name) = if signed_in.has_new_password {

@@ -159,7 +159,7 @@ pub async fn issue(storefront: &Storefront, request: IssueRequest) -> Result<Iss
 async fn issue_to_its_end(storefront: &Storefront, request: &IssueRequest) -> Result<Channel, IssueError> {
     let now = storefront.clock.now();
     if request.store.has_test_identities
-        && let Some(channel) = fixed::issue(storefront, &request, now).await?
+        && let Some(channel) = fixed::issue(storefront, request, now).await?
     {
         return Ok(channel);
     }

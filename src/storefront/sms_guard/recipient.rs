@@ -14,6 +14,8 @@ pub struct Recipient {
 pub enum Standing {
     /// The account that the text is for has proven it.
     Proven,
+    /// The same, and the text is a notice. Notices have a limit of their own: a thief who asks for codes must not use up those of the number.
+    Told,
     /// Whoever asks for the text says that it is theirs.
     Stranger,
     /// The account that the text is for lists it and has not proven it. It may belong to a stranger, who must not get into the account
@@ -25,6 +27,11 @@ impl Recipient {
     /// A customer, at the number that their account has proven.
     pub fn proven(number: PhoneNumber) -> Self {
         Self { number, standing: Standing::Proven }
+    }
+
+    /// A customer who is told of something, at the number that their account has proven.
+    pub fn told(number: PhoneNumber) -> Self {
+        Self { number, standing: Standing::Told }
     }
 
     /// Somebody who claims the number.

@@ -25,7 +25,7 @@ use crate::events::Origin;
 use crate::events::names::CUSTOMER_UPDATED;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::database::Connection;
-use crate::kernel::ids::{ContactChangeId, StoreId};
+use crate::kernel::ids::{ContactChangeId, CustomerId, StoreId};
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::object;
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -33,11 +33,11 @@ use crate::kernel::rate_limit::{self, Rule};
 use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::{contact_change, ending, review, social};
 use crate::storefront::audit::ClientInfo;
-use crate::storefront::codes;
 use crate::storefront::customers::{self, Customer, LostClaims};
 use crate::storefront::routes::{Routes, body, describe};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
+use crate::storefront::{codes, guessing};
 
 pub use code::TakeBackCode;
 pub use queries::{forget_changes, forget_changes_of};
@@ -64,6 +64,11 @@ pub struct Remembered {
     /// The same with the other contacts, which came by a change that can itself be taken back. They may be a thief's, who must not undo what the
     /// owner does about it.
     pub newcomer: Customer,
+}
+
+/// Since when contacts of the customer may be a thief's: the first change that can still be taken back.
+pub async fn open_since(conn: &mut Connection, customer: CustomerId, now: DateTime<Utc>) -> Result<Option<DateTime<Utc>>, sqlx::Error> {
+    queries::find_first_open_change(conn, customer, now).await
 }
 
 /// Remembers a change that was made, in its transaction. If there is nobody to give its code to, nobody can take it back.
@@ -147,6 +152,7 @@ async fn restore(storefront: &Storefront, store: &Store, origin: Origin, request
     customers::remove_password(&mut tx, id).await?;
     ending::end_all(&mut tx, id, now).await?;
     social::suspend_links(&mut tx, id, now).await?;
+    guessing::forget_clients(&mut tx, id).await?;
     // An unused code that was sent to a contact of the thief must not sign anybody in.
     codes::forget_open_codes(&mut tx, id).await?;
     customers::publish(&mut tx, origin, CUSTOMER_UPDATED, &customer, now).await?;

@@ -194,13 +194,10 @@ pub(super) async fn take_wrong_back(conn: &mut Connection, store: StoreId, ident
 /// they are no longer remembered.
 pub async fn sweep_codes(conn: &mut Connection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from verification_codes where expires_at < $1", before).execute(&mut *conn).await?;
-    sqlx::query!(
-        "delete from wrong_codes where last_wrong_at < $1 and (last_wrong_at < $2 or lockouts = 0 and not of_account)",
-        before,
-        before - LOCKOUTS_REMEMBERED,
-    )
-    .execute(conn)
-    .await?;
+    sqlx::query!("delete from wrong_codes where lockouts = 0 and not of_account and last_wrong_at < $1", before)
+        .execute(&mut *conn)
+        .await?;
+    sqlx::query!("delete from wrong_codes where last_wrong_at < $1", before - LOCKOUTS_REMEMBERED).execute(conn).await?;
     Ok(())
 }
 

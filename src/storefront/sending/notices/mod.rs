@@ -106,7 +106,7 @@ fn messages(storefront: &Storefront, customer: &Customer, occurrence: &Occurrenc
     });
     let text = customer.proven_phone().map(|number| {
         let text = storefront.messages.notice_text(store, languages, about, particulars);
-        let recipient = Recipient::proven(number);
+        let recipient = Recipient::told(number);
         let asked = AskedText { store: store.id, company: store.company_id, recipient, code: None, network: None, at };
         Address::Phone { asked, text }
     });

@@ -40,8 +40,11 @@ pub(super) fn reached(
         if is_stranger { reached() } else { None }
     };
     let (per_country, per_day) = (limits.per_country_and_day, limits.per_day);
-    of_number(limits, &seen.to_number, now)
-        .or_else(|| within_day(Limit::PerNumberEverywhere, deployment.daily_texts_per_number, seen.everywhere, seen.everywhere_since))
+    let of_number = || {
+        of_number(limits, &seen.to_number, now)
+            .or_else(|| within_day(Limit::PerNumberEverywhere, deployment.daily_texts_per_number, seen.everywhere, seen.everywhere_since))
+    };
+    if *standing == Standing::Told { None } else { of_number() }
         .or_else(|| of_range(limits, seen, now))
         .or_else(|| under_way(Limit::UnusedPerRange, "range"))
         .or_else(of_address)
