@@ -185,9 +185,9 @@ async fn erasing_a_customer_keeps_the_entries_of_the_next_owner_of_the_number() 
     close(&world, &first).await;
     world.pass(TimeDelta::minutes(2));
     world.register(PHONE).await;
-    // During the first day, the guard still counts the texts sent to the number. The notice of the closure came too soon after its code.
+    // During the first day, the guard still counts the texts sent to the number, the notice of the closure among them.
     world.state.storefront.sweep().await.unwrap();
-    assert_eq!(world.count("select count(*) from texts where number is not null and status = 'sent'").await, 3);
+    assert_eq!(world.count("select count(*) from texts where number is not null and status = 'sent'").await, 4);
     world.pass(TimeDelta::days(1));
     world.state.storefront.sweep().await.unwrap();
     assert_eq!(world.count("select count(*) from customers where erased_at is not null and phone is null").await, 1);
