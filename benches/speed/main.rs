@@ -82,7 +82,7 @@ enum Bench {
 }
 
 /// Measured only when they are named: their aims are not settled yet.
-const ON_DEMAND: [Bench; 6] = [Bench::Hashing, Bench::Retention, Bench::Deletion, Bench::Soak, Bench::Pumping, Bench::Texts];
+const ON_DEMAND: [Bench; 2] = [Bench::Deletion, Bench::Soak];
 
 impl Bench {
     fn measure(self, figures: &mut Figures, arguments: &Arguments) {
@@ -131,7 +131,7 @@ impl Bench {
 
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// Benchmarks to run; by default all but hashing, retention, deletion, soak, pumping and texts
+    /// Benchmarks to run; by default all but deletion and soak
     names: Vec<Bench>,
     /// Only check that the benchmarks work
     #[arg(long)]
