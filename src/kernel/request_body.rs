@@ -58,11 +58,9 @@ impl BodyLimits {
         if size.lower() > u64::try_from(limit).unwrap_or(u64::MAX) {
             return Err(ProblemCode::BodyTooLarge.into());
         }
-        if request.body().is_end_stream() {
-            return Ok(request);
-        }
+        let Some(is_awaited) = &arrival.0 else { return Ok(request) };
         let (parts, body) = request.into_parts();
-        let body = Body::new(arrival.watch(body));
+        let body = Body::new(Watched { body, is_awaited: Arc::clone(is_awaited) });
         if size.exact().is_some() {
             return Ok(Request::from_parts(parts, body));
         }
@@ -75,25 +73,26 @@ impl BodyLimits {
     }
 }
 
-/// Whether a body that somebody waits for has arrived.
-#[derive(Clone, Debug, Default)]
-pub struct Arrival(Arc<AtomicBool>);
+/// Whether a body that somebody waits for has arrived. A request without one costs nothing.
+#[derive(Debug)]
+pub struct Arrival(Option<Arc<AtomicBool>>);
 
 impl Arrival {
-    /// Whether the body was asked for and has not ended yet.
-    pub fn is_awaited(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+    /// That of the request's body.
+    pub fn of(request: &Request) -> Self {
+        Self((!request.body().is_end_stream()).then(Arc::default))
     }
 
-    fn watch(&self, body: Body) -> Watched {
-        Watched { body, arrival: self.clone() }
+    /// Whether the body was asked for and has not ended yet.
+    pub fn is_awaited(&self) -> bool {
+        self.0.as_ref().is_some_and(|is_awaited| is_awaited.load(Ordering::Relaxed))
     }
 }
 
 /// A body whose arrival is noted.
 struct Watched {
     body: Body,
-    arrival: Arrival,
+    is_awaited: Arc<AtomicBool>,
 }
 
 impl HttpBody for Watched {
@@ -102,7 +101,7 @@ impl HttpBody for Watched {
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let polled = Pin::new(&mut self.body).poll_frame(context);
-        self.arrival.0.store(polled.is_pending(), Ordering::Relaxed);
+        self.is_awaited.store(polled.is_pending(), Ordering::Relaxed);
         polled
     }
 

@@ -87,7 +87,7 @@ async fn request_context(State(state): State<Arc<(Surroundings, Duration)>>, mut
     let language = language(&request, surroundings.customers_below);
     let answer = async {
         let unanswered = Unanswered(Some(&surroundings.stopping));
-        let arrival = Arrival::default();
+        let arrival = Arrival::of(&request);
         let handled = async {
             if let Some(problem) = head::refuse(&request) {
                 return problem.into_response();

@@ -9,7 +9,6 @@ use chrono::{DateTime, Utc};
 use futures::FutureExt;
 use serde_json::{Value, json};
 
-use crate::contact::Identity;
 use crate::events::Origin;
 use crate::events::names::CUSTOMER_CLOSED;
 use crate::kernel::database::Connection;
@@ -19,18 +18,16 @@ use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
 use crate::storefront::accounts::code_body::CodeBody;
+use crate::storefront::accounts::own_code::Asking;
 use crate::storefront::accounts::{ending, known_devices, social, take_back};
 use crate::storefront::audit::ClientInfo;
-use crate::storefront::codes::{self, IssueRequest, Issued, Submission, Target};
-use crate::storefront::guessing::Client;
+use crate::storefront::codes::{self, Issued, Submission, Target};
 use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Routes, describe};
 use crate::storefront::sending::notices::{self, Occurrence};
 use crate::storefront::sending::send_limit;
-use crate::storefront::sms_guard::Recipient;
 use crate::storefront::state::Storefront;
-use crate::storefront::stores::Store;
 use crate::storefront::{customers, guessing};
 
 pub fn routes() -> Routes<Storefront> {
@@ -48,34 +45,18 @@ async fn request(
     client: ClientInfo,
     languages: AcceptedLanguages,
 ) -> Response {
-    let flow = send_code(&storefront, &caller, client.client(), &languages);
+    let flow = send_code(Asking { storefront: &storefront, caller: &caller, client: client.client(), languages: &languages });
     send_limit::limited(&storefront, &caller.store, client.address, flow.boxed()).await
 }
 
-async fn send_code(
-    storefront: &Storefront,
-    caller: &SignedInCustomer,
-    client: Client,
-    languages: &AcceptedLanguages,
-) -> Result<Issued, Problem> {
+async fn send_code(asking: Asking<'_>) -> Result<Issued, Problem> {
+    let Asking { storefront, caller, .. } = asking;
     // Not to a contact that came by a change which can still be taken back: a thief would end the account, and the owner's way back with it.
     let since = take_back::open_since(&mut storefront.pool.acquire().await?, caller.customer.id, storefront.clock.now()).await?;
     let is_older = |proven_at: Option<DateTime<Utc>>| proven_at.zip(since).is_none_or(|(proven_at, since)| proven_at < since);
     let phone = caller.customer.proven_phone().filter(|_| is_older(caller.customer.phone_verified_at));
     let email = caller.customer.proven_email().filter(|_| is_older(caller.customer.email_verified_at));
-    let identity = phone.clone().map(Identity::Phone).or_else(|| email.clone().map(Identity::Email)).ok_or(ProblemCode::ContactMissing)?;
-    let issue_request = IssueRequest {
-        store: Store::clone(&caller.store),
-        purpose: Purpose::CloseAccount,
-        client,
-        languages: languages.clone(),
-        identity,
-        requested_by: Some(caller.customer.id),
-        customer: Some(caller.customer.id),
-        text: phone.map(Recipient::proven),
-        mail: email,
-    };
-    Ok(codes::issue(storefront, issue_request).await?)
+    asking.send_to_proven(Purpose::CloseAccount, phone, email).await
 }
 
 /// `POST customers/confirm-account-closure`

@@ -15,11 +15,11 @@ use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::access::{FreshCustomer, SignedInCustomer};
 use crate::storefront::accounts::code_body::CodeBody;
+use crate::storefront::accounts::own_code::Asking;
 use crate::storefront::accounts::take_back::{self, Remembered};
 use crate::storefront::audit::ClientInfo;
-use crate::storefront::codes::{self, IssueRequest, Issued, Submission, Target};
+use crate::storefront::codes::{self, Issued, Submission, Target};
 use crate::storefront::customers::{self, Customer};
-use crate::storefront::guessing::Client;
 use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Routes, body, describe};
@@ -27,7 +27,6 @@ use crate::storefront::sending::notices::{self, Occurrence};
 use crate::storefront::sending::{read_number, send_limit};
 use crate::storefront::sms_guard::Recipient;
 use crate::storefront::state::Storefront;
-use crate::storefront::stores::Store;
 
 pub fn routes() -> Routes<Storefront> {
     let asking = |sentence| describe(sentence, routes::sent());
@@ -64,7 +63,8 @@ async fn request_phone(
 ) -> Response {
     let flow = async {
         let number = read_number(&storefront, &caller.store, &body?.0.phone).await?;
-        send_code(&storefront, &caller, client.client(), &languages, Identity::Phone(number)).await
+        let asking = Asking { storefront: &storefront, caller: &caller, client: client.client(), languages: &languages };
+        send_code(asking, Identity::Phone(number)).await
     };
     send_limit::limited(&storefront, &caller.store, client.address, flow.boxed()).await
 }
@@ -86,7 +86,8 @@ async fn request_email(
     languages: AcceptedLanguages,
     body: Result<JsonBody<EmailRequest>, Problem>,
 ) -> Response {
-    let flow = async { send_code(&storefront, &caller, client.client(), &languages, Identity::Email(read_address(&body?.0.email)?)).await };
+    let asking = Asking { storefront: &storefront, caller: &caller, client: client.client(), languages: &languages };
+    let flow = async { send_code(asking, Identity::Email(read_address(&body?.0.email)?)).await };
     send_limit::limited(&storefront, &caller.store, client.address, flow.boxed()).await
 }
 
@@ -96,13 +97,8 @@ fn read_address(text: &str) -> Result<EmailAddress, Problem> {
     EmailAddress::parse(&text.to_ascii_lowercase()).map_err(|error| FieldErrors::one("email", error.to_string()))
 }
 
-async fn send_code(
-    storefront: &Storefront,
-    caller: &SignedInCustomer,
-    client: Client,
-    languages: &AcceptedLanguages,
-    identity: Identity,
-) -> Result<Issued, Problem> {
+async fn send_code(asking: Asking<'_>, identity: Identity) -> Result<Issued, Problem> {
+    let Asking { storefront, caller, .. } = asking;
     let (purpose, taken) = match &identity {
         Identity::Phone(_) => (Purpose::VerifyPhone, ProblemCode::PhoneTaken),
         Identity::Email(_) => (Purpose::VerifyEmail, ProblemCode::EmailTaken),
@@ -114,18 +110,7 @@ async fn send_code(
     let (text, mail) = codes::channels_for(&identity);
     // Who proves their number again is no stranger.
     let text = text.map(|text| if owner.is_some() { Recipient::proven(text.number) } else { text });
-    let issue_request = IssueRequest {
-        store: Store::clone(&caller.store),
-        purpose,
-        client,
-        languages: languages.clone(),
-        identity,
-        requested_by: Some(caller.customer.id),
-        customer: Some(caller.customer.id),
-        text,
-        mail,
-    };
-    Ok(codes::issue(storefront, issue_request).await?)
+    asking.send(purpose, identity, (text, mail)).await
 }
 
 /// Requires a fresh session, or a code that was asked for: only a fresh session can ask for one, and the code lives ten minutes however old the

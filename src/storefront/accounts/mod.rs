@@ -10,6 +10,7 @@ pub mod export;
 mod in_flight;
 mod known_devices;
 mod new_password;
+mod own_code;
 mod own_password;
 pub mod password_reset;
 pub mod profile;

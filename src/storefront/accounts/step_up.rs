@@ -10,7 +10,6 @@ use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::contact::Identity;
 use crate::kernel::clock::timestamp;
 use crate::kernel::database::Connection;
 use crate::kernel::json::{JsonBody, JsonOptions};
@@ -18,17 +17,16 @@ use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::openapi::object;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
+use crate::storefront::accounts::own_code::Asking;
 use crate::storefront::accounts::own_password;
 use crate::storefront::audit::ClientInfo;
-use crate::storefront::codes::{self, IssueRequest, Issued, Submission, SubmittedCode, Target};
+use crate::storefront::codes::{self, Issued, Submission, SubmittedCode, Target};
 use crate::storefront::customers;
 use crate::storefront::guessing::Client;
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Body, Routes, Sent, body, describe};
 use crate::storefront::sending::send_limit;
-use crate::storefront::sms_guard::Recipient;
 use crate::storefront::state::Storefront;
-use crate::storefront::stores::Store;
 use crate::storefront::tokens;
 
 pub fn routes() -> Routes<Storefront> {
@@ -77,32 +75,15 @@ async fn request(
     languages: AcceptedLanguages,
     body: Result<JsonOptions<CodeRequest>, Problem>,
 ) -> Response {
-    let flow = async { send_code(&storefront, &caller, client.client(), &languages, body?.0.method).await };
+    let asking = Asking { storefront: &storefront, caller: &caller, client: client.client(), languages: &languages };
+    let flow = async { send_code(asking, body?.0.method).await };
     send_limit::limited(&storefront, &caller.store, client.address, flow.boxed()).await
 }
 
-async fn send_code(
-    storefront: &Storefront,
-    caller: &SignedInCustomer,
-    client: Client,
-    languages: &AcceptedLanguages,
-    way: Way,
-) -> Result<Issued, Problem> {
-    let mail = caller.customer.proven_email();
-    let phone = caller.customer.proven_phone().filter(|_| way == Way::Sms || mail.is_none());
-    let identity = phone.clone().map(Identity::Phone).or_else(|| mail.clone().map(Identity::Email)).ok_or(ProblemCode::ContactMissing)?;
-    let issue_request = IssueRequest {
-        store: Store::clone(&caller.store),
-        purpose: Purpose::StepUp,
-        client,
-        languages: languages.clone(),
-        identity,
-        requested_by: Some(caller.customer.id),
-        customer: Some(caller.customer.id),
-        text: phone.map(Recipient::proven),
-        mail,
-    };
-    Ok(codes::issue(storefront, issue_request).await?)
+async fn send_code(asking: Asking<'_>, way: Way) -> Result<Issued, Problem> {
+    let mail = asking.caller.customer.proven_email();
+    let phone = asking.caller.customer.proven_phone().filter(|_| way == Way::Sms || mail.is_none());
+    asking.send_to_proven(Purpose::StepUp, phone, mail).await
 }
 
 body! {

@@ -4,7 +4,8 @@ use chrono::{DateTime, Utc};
 
 use crate::contact::Identity;
 use crate::kernel::ids::CodeId;
-use crate::storefront::codes::issue::{IssueError, IssueRequest, replace};
+use crate::storefront::codes::issue::{IssueRequest, replace};
+use crate::storefront::codes::issue_error::IssueError;
 use crate::storefront::codes::queries;
 use crate::storefront::customers;
 use crate::storefront::sending::Channel;

@@ -10,6 +10,7 @@ mod asker;
 mod check;
 mod fixed;
 mod issue;
+mod issue_error;
 mod queries;
 mod rules;
 
@@ -23,7 +24,8 @@ use crate::kernel::ids::CustomerId;
 
 pub use asker::{Asker, Handle, Request};
 pub use check::{CODE_REFUSALS, Submission, check};
-pub use issue::{IssueRequest, Issued, MAIL_REFUSALS, TEXT_REFUSALS, channels_for, issue};
+pub use issue::{IssueRequest, Issued, channels_for, issue};
+pub use issue_error::{MAIL_REFUSALS, TEXT_REFUSALS};
 pub use queries::{SentCode, find_lockout, forget_codes, forget_open_codes, forget_wrong_codes, list_sent, sweep_codes, was_requested_by};
 pub use rules::MAX_GUESSES;
 
