@@ -42,12 +42,12 @@ async fn unknown_keys_are_limited_for_each_client_and_known_ones_are_not_held_up
         ask(&world.api_key, "203.0.113.9").await.ok(200);
     }
     let mut refused = None;
-    for batch in 0..50 {
-        let guesses: Vec<_> = (0..100).map(|n| guess(100 * batch + n)).collect();
+    for batch in 0..200 {
+        let guesses: Vec<_> = (0..25).map(|n| guess(25 * batch + n)).collect();
         let answers = join_all(guesses.iter().map(|key| ask(key, "203.0.113.9"))).await;
-        let (unknown, limited): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 401);
-        assert!(batch >= 5 || (unknown.len(), limited.len()) == (100, 0), "600 in a minute are allowed");
-        refused = refused.or(limited.into_iter().next());
+        let other = answers.into_iter().find(|answer| answer.status != 401);
+        assert!(batch >= 20 || other.is_none(), "600 in a minute are allowed: {other:?}");
+        refused = refused.or(other);
         if refused.is_some() {
             break;
         }

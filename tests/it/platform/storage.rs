@@ -46,6 +46,8 @@ async fn eventful() -> (World, Vec<String>) {
     let code = world.creation_code("+12025550111").await;
     world.open_account("+12025550111", &wrong(&code)).await.refused(422, "code_invalid");
     secrets.extend([code.clone(), wrong(&code)]);
+    world.storefront("customers/account-closure").token(&ada).send().await.ok(200);
+    secrets.push(world.last_code());
     let body = json!({ "phone": PHONE });
     world.storefront("customers/request-phone-verification").token(&ada).json(&body).send().await.ok(200);
     secrets.push(world.last_code());
@@ -63,9 +65,6 @@ async fn eventful() -> (World, Vec<String>) {
     secrets.extend([code, NEW_PASSWORD.to_owned(), secret_of(&ada)]);
     world.pass(chrono::TimeDelta::minutes(2));
     secrets.push(world.sign_in_code(PHONE).await);
-    world.pass(chrono::TimeDelta::minutes(2));
-    world.storefront("customers/account-closure").token(&ada).send().await.ok(200);
-    secrets.push(world.last_code());
     for (identity, password) in [(PHONE, "wrong but long password"), ("typed the password here", EMAIL), (PHONE, NEW_PASSWORD)] {
         let body = json!({ "identity": identity, "password": password });
         let answer = world.storefront("customers/login").json(&body).send().await;

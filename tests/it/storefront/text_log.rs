@@ -178,6 +178,7 @@ async fn a_pause_is_logged_with_its_counts() {
     // The pause of an operator is for everybody, and comes first.
     set(&world, json!({ "texts_paused": true, "texts_paused_reason": "a campaign" })).await;
     for number in ["+12013010123", "hello"] {
+        world.pass(TimeDelta::seconds(1));
         ask_to_register(&world, number).await.refused(423, "texts_paused");
     }
     let texts = list(&world, "rule=texts_paused").await;
