@@ -65,14 +65,15 @@ pub fn measure(figures: &mut Figures, minutes: u32) {
     let (begin, per_second) = (Instant::now(), capacity / 2.0);
     println!("soak: {per_second:.0} requests/s, half of {capacity:.0}/s, for {} s", time.as_secs());
     let (happened, watch) = thread::scope(|scope| {
-        let faults = scope.spawn(|| cause(&instances, begin, time));
         scope.spawn(|| load::offer(&shop, per_second, time));
-        let watch = observe(&instances, &shop, begin, time, row);
-        (faults.join().unwrap(), watch)
+        let watching = scope.spawn(|| observe(&instances, &shop, begin, time, row));
+        // On this thread: when the thread that started a process ends, the process ends too.
+        (cause(&instances, begin, time), watching.join().unwrap())
     });
     let ledger = std::mem::take(&mut *shop.ledger());
     let lost = lost(&sink, ledger.acknowledged.iter().chain(&earlier.acknowledged));
-    let repeated = sink.received().arrivals.len().saturating_sub(sink.arrivals().len());
+    let different = sink.arrivals().len();
+    let repeated = sink.received().arrivals.len() - different;
     let signed_in = load::count_signed_in(&shop, &ledger.tokens);
     Soak { begin, time, capacity, happened, watch, ledger, lost, repeated, signed_in }.judge(figures);
 }
@@ -98,7 +99,7 @@ fn observe<'a>(instances: &'a [Instance; 2], shop: &Shop, begin: Instant, time: 
         for number in 0..time.as_secs() / row.as_secs() {
             let from = row * u32::try_from(number).unwrap();
             let span = watch.until(begin + from + row).await;
-            report::row(from, row, &span, shop.ledger().failed_since(begin + from));
+            report::row(from, row, &span, &shop.ledger().failures_since(begin + from));
         }
         watch.until(Instant::now() + ARRIVAL / 2).await;
         watch

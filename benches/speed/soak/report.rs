@@ -21,14 +21,20 @@ pub fn head() {
     );
 }
 
-/// What was seen in `time` beginning with `from`, and how many requests failed meanwhile.
-pub fn row(from: Duration, time: Duration, span: &Span, failed: usize) {
+/// What was seen in `time` beginning with `from`, and which requests failed meanwhile.
+pub fn row(from: Duration, time: Duration, span: &Span, failures: &[String]) {
     let seconds = from.as_secs();
-    let before =
-        [format!("{:02}:{:02}", seconds / 60, seconds % 60), format!("{:.0}", span.requests() / time.as_secs_f64()), failed.to_string()];
+    let before = [
+        format!("{:02}:{:02}", seconds / 60, seconds % 60),
+        format!("{:.0}", span.requests() / time.as_secs_f64()),
+        failures.len().to_string(),
+    ];
     let [one, two] = span.memory.map(|memory| format!("{memory:.0}"));
     let behind = [one, two, format!("{:.0}", span.outbox.0), format!("{:.1} s", span.outbox.1), format!("{:.1} s", span.due)];
     line(before, Call::ALL.map(|call| times(span, call)), behind);
+    for failure in failures.first().into_iter().chain(failures.last()) {
+        println!("       {}", failure.chars().take(200).collect::<String>());
+    }
 }
 
 /// The median and the 99th percentile of a kind of request.

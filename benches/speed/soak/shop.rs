@@ -19,7 +19,8 @@ use crate::support::publisher::Publisher;
 use crate::support::service::Service;
 
 const PASSWORD: &str = "correct horse battery";
-const CUSTOMERS: usize = 500;
+/// So many that nobody has more sessions at once than are kept.
+const CUSTOMERS: usize = 1_000;
 const EVENT: &str = "driver.online";
 /// When a request is sent again that failed.
 const AGAIN: Duration = Duration::from_millis(200);
@@ -54,9 +55,9 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// How many requests have failed since then.
-    pub fn failed_since(&self, since: Instant) -> usize {
-        self.failures.iter().filter(|(at, _)| *at >= since).count()
+    /// The requests that have failed since then.
+    pub fn failures_since(&self, since: Instant) -> Vec<String> {
+        self.failures.iter().filter(|(at, _)| *at >= since).map(|(_, failure)| failure.clone()).collect()
     }
 }
 
@@ -127,7 +128,8 @@ impl Shop {
         match call {
             Call::Me => self.of_customer(request, &self.tokens[number % self.tokens.len()]),
             Call::SignIn => {
-                let body = json!({ "identity": customers::email(number % CUSTOMERS), "password": PASSWORD });
+                // One of a hundred requests is a sign-in.
+                let body = json!({ "identity": customers::email(number / 100 % CUSTOMERS), "password": PASSWORD });
                 request.bearer_auth(&self.store_key).json(&body)
             }
             Call::List => request.bearer_auth(&self.api_key),
