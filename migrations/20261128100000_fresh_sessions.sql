@@ -17,8 +17,3 @@ select customer_tokens.uuid as id, customer_tokens.company_id,
        (extract(epoch from coalesce(customer_tokens.revoked_at, customer_tokens.last_used_at)) * 1000000)::bigint as version,
        null::timestamptz as deleted_at, customer_tokens.device_name
 from customer_tokens left join sign_ins on sign_ins.id = customer_tokens.uuid;
-
-alter table verification_codes drop constraint verification_codes_purpose_known;
-alter table verification_codes add constraint verification_codes_purpose_known
-    check (purpose in ('create_account', 'sign_in', 'verify_phone', 'verify_email', 'close_account', 'step_up')) not valid;
-alter table verification_codes validate constraint verification_codes_purpose_known;

@@ -56,32 +56,3 @@ create table text_guards (
     constraint text_guards_store_id_fkey foreign key (store_id) references stores (id)
 );
 comment on table text_guards is 'One row for each store that has sent texts. Who holds it judges the texts of this store.';
-
-alter table texts
-    add column asked_from text,
-    add column to_stranger boolean not null default false,
-    add column to_new_number boolean not null default false,
-    add column tallied boolean not null default true,
-    drop constraint texts_rule_known,
-    add constraint texts_rule_known check (rule in (
-        'texts_paused', 'pumping', 'number_format', 'line_type', 'text_countries', 'unproven_number',
-        'seconds_between_texts', 'texts_per_number_and_hour', 'texts_per_number_and_day', 'daily_texts_per_number', 'numbers_per_range',
-        'unused_codes_per_range', 'numbers_per_address_and_day', 'texts_per_country_and_day', 'unused_codes_per_country',
-        'unused_codes_per_store', 'texts_per_day', 'texts_reserved_percent', 'no_provider', 'provider_answers'
-    )) not valid;
-comment on column texts.asked_from is 'The network of the client that asked for it (IPv4: the address, IPv6: its /64). Blanked with the number.';
-comment on column texts.to_stranger is 'No account of the store had proven the number.';
-comment on column texts.to_new_number is 'The store had not texted the number within the day before: only then it counts as one more stranger.';
-comment on column texts.tallied is 'False since its code was used or it was given back, until text_minutes has heard of it.';
-
--- The budget of the day goes on.
-insert into text_minutes (store_id, country, minute, sent, strangers, used)
-select store_id, country, date_trunc('minute', created_at), count(*), 0, 0
-from texts where status = 'sent' and created_at > now() - interval '1 day' and country is not null
-group by 1, 2, 3;
-
--- A customer who asks for codes to several numbers in turn gets one a minute for each, and uses the one that was asked for last.
-alter table verification_codes add column superseded boolean not null default false;
-comment on column verification_codes.superseded is 'The customer who requested it has asked for a code to another number or address since. It still says when that number was texted.';
-comment on table texts is 'Every text the SMS guard let through or refused: its log, and what it looks back at for a number, a range and a client address.';
-comment on column texts.details is 'What the rule saw: limit, seen and until of a limit; scope, name, paused_at, paused_until and paused_reason of a pause, and texted and used where it began; providers and their answers.';

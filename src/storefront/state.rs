@@ -65,7 +65,7 @@ pub struct Settings {
     pub flat_login: bool,
     /// Requests per minute for one store key and client address, and for one client address with unknown store keys.
     pub requests_per_minute: NonZeroU32,
-    /// Mails with codes that one store sends to one mailbox within 24 hours.
+    /// Mails with codes that one store sends to one mailbox within 24 hours when strangers ask for them, and as many when the customer does.
     pub daily_mails_per_customer: NonZeroU32,
     /// Those of them that anybody may cause: for registrations and changes of address.
     pub daily_mails_per_mailbox: NonZeroU32,

@@ -193,6 +193,7 @@ fn notice(ui: &Ui, detail: &Value) -> (Cell, Sentence) {
         "phone_changed" => ui.t("a new phone number"),
         "email_changed" => ui.t("a new email address"),
         "contact_changed" => ui.t("a further change of contacts"),
+        "change_taken_back" => ui.t("a change of contacts that was taken back"),
         "new_sign_in" => ui.t("a sign-in from a new device"),
         "password_changed" => ui.t("a new password"),
         "provider_linked" => ui.t("a linked identity provider"),

@@ -75,6 +75,7 @@ problem_codes! {
     ProviderLinkedElsewhere, 409, "provider_linked_elsewhere", "Provider linked elsewhere", "This identity belongs to another account.";
     LastWayIn, 409, "last_way_in", "Last way in", "This is the only way to sign in to your account. Please add another one first.";
     ContactMissing, 422, "contact_missing", "Contact missing", "This account has no verified phone number or email address to send a code to.";
+    ContactsTooNew, 422, "contacts_too_new", "Contacts too new", "Your contacts were changed less than seven days ago. Please close your account later.";
     CustomerNotFound, 422, "customer_not_found", "Customer not found", "There is no account with this number or address.";
     // texts and mails
     NumberInvalid, 422, "number_invalid", "Number invalid", "This is not a valid phone number.";

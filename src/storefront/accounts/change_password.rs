@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use crate::kernel::json::JsonBody;
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::openapi::object;
+use crate::kernel::password_hashing::HashedPassword;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
 use crate::storefront::accounts::{ending, new_password, own_password, review};
 use crate::storefront::audit::ClientInfo;
-use crate::storefront::guessing::Client;
 use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::routes::{Body, Routes, body, describe};
 use crate::storefront::sending::notices::{self, Occurrence};
@@ -52,19 +52,24 @@ async fn change(
         None => caller.require_fresh(&storefront)?,
     }
     let password = new_password::accept(&storefront, &request.password).await?;
-    let review = save(&storefront, &caller, client.client(), password).await?;
-    let (about, particulars, at) = (Notice::PasswordChanged, Particulars::default(), storefront.clock.now());
-    let occurrence = Occurrence { store: &caller.store, languages: &languages, about, particulars, at };
-    notices::tell(&storefront, &caller.customer, occurrence).await;
-    Ok(Json(json!({ "status": "ok", "review": review })))
+    let hash = storefront.reserve_hashing(caller.store.id, &client.client())?.hash(password).await;
+    // To its end even if the client disconnects: a thief must not keep the owner from being told.
+    let this = storefront.clone();
+    let saving = async move {
+        let review = save(&this, &caller, &hash).await?;
+        let (about, particulars, at) = (Notice::PasswordChanged, Particulars::default(), this.clock.now());
+        let occurrence = Occurrence { store: &caller.store, languages: &languages, about, particulars, at };
+        notices::tell(&this, &caller.customer, occurrence).await;
+        Ok(Json(json!({ "status": "ok", "review": review })))
+    };
+    storefront.lifecycle.finish(saving).await
 }
 
-async fn save(storefront: &Storefront, caller: &SignedInCustomer, client: Client, password: SecretString) -> Result<Value, Problem> {
-    let hash = storefront.reserve_hashing(caller.store.id, &client)?.hash(password).await;
+async fn save(storefront: &Storefront, caller: &SignedInCustomer, hash: &HashedPassword) -> Result<Value, Problem> {
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
     let customer = caller.lock(&mut tx).await?;
-    customers::reset_password(&mut tx, customer.id, &hash).await?;
+    customers::reset_password(&mut tx, customer.id, hash).await?;
     ending::end_others(&mut tx, customer.id, caller.session, now).await?;
     guessing::forget_clients(&mut tx, customer.id).await?;
     codes::forget_open_codes(&mut tx, customer.id).await?;

@@ -21,7 +21,7 @@ use crate::storefront::accounts::code_body::CodeBody;
 use crate::storefront::accounts::own_code::Asking;
 use crate::storefront::accounts::{ending, known_devices, social, take_back};
 use crate::storefront::audit::ClientInfo;
-use crate::storefront::codes::{self, Issued, Submission, Target};
+use crate::storefront::codes::{self, Issued, Submission, Target, VerifiedCode};
 use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Routes, describe};
@@ -32,7 +32,10 @@ use crate::storefront::{customers, guessing};
 
 pub fn routes() -> Routes<Storefront> {
     let asking = describe("Send a verification code to close the account with.", routes::sent());
-    let asking = asking.refusing(&[ProblemCode::ContactMissing]).refusing(codes::TEXT_REFUSALS).refusing(codes::MAIL_REFUSALS);
+    let asking = asking
+        .refusing(&[ProblemCode::ContactMissing, ProblemCode::ContactsTooNew])
+        .refusing(codes::TEXT_REFUSALS)
+        .refusing(codes::MAIL_REFUSALS);
     let closing = describe("Close the account with a verification code.", routes::done()).refusing(codes::CODE_REFUSALS);
     let routes = Routes::none().post("/customers/account-closure", asking, request);
     routes.post("/customers/confirm-account-closure", closing, confirm)
@@ -56,6 +59,10 @@ async fn send_code(asking: Asking<'_>) -> Result<Issued, Problem> {
     let is_older = |proven_at: Option<DateTime<Utc>>| proven_at.zip(since).is_none_or(|(proven_at, since)| proven_at < since);
     let phone = caller.customer.proven_phone().filter(|_| is_older(caller.customer.phone_verified_at));
     let email = caller.customer.proven_email().filter(|_| is_older(caller.customer.email_verified_at));
+    let is_proven = caller.customer.proven_phone().is_some() || caller.customer.proven_email().is_some();
+    if is_proven && phone.is_none() && email.is_none() {
+        return Err(ProblemCode::ContactsTooNew.into());
+    }
     asking.send_to_proven(Purpose::CloseAccount, phone, email).await
 }
 
@@ -67,22 +74,27 @@ async fn confirm(
     languages: AcceptedLanguages,
     JsonBody(request): JsonBody<CodeBody>,
 ) -> Result<Json<Value>, Problem> {
-    let at = close(&storefront, &caller, Submission::of(&request.code, &client.client(), caller.store.key_id, None)).await?;
-    let (about, particulars) = (Notice::AccountClosed, Particulars::default());
-    let occurrence = Occurrence { store: &caller.store, languages: &languages, about, particulars, at };
-    notices::tell(&storefront, &caller.customer, occurrence).await;
-    Ok(Json(json!({ "status": "ok" })))
+    let submission = Submission::of(&request.code, &client.client(), caller.store.key_id, None);
+    let target = Target::RequestedBy(caller.customer.id);
+    let verified_code = codes::check(&storefront, caller.store.id, Purpose::CloseAccount, target, submission).await?;
+    // To its end even if the client disconnects: a thief must not keep the owner from being told.
+    let this = storefront.clone();
+    let closing = async move {
+        let at = close(&this, &caller, verified_code).await?;
+        let (about, particulars) = (Notice::AccountClosed, Particulars::default());
+        let occurrence = Occurrence { store: &caller.store, languages: &languages, about, particulars, at };
+        notices::tell(&this, &caller.customer, occurrence).await;
+        Ok(Json(json!({ "status": "ok" })))
+    };
+    storefront.lifecycle.finish(closing).await
 }
 
 /// Closes the account and returns when that was. What is logged of the notice is of the same instant, and is erased with the account.
-async fn close(storefront: &Storefront, caller: &SignedInCustomer, submission: Submission<'_>) -> Result<DateTime<Utc>, Problem> {
-    let id = caller.customer.id;
-    let verified_code = codes::check(storefront, caller.store.id, Purpose::CloseAccount, Target::RequestedBy(id), submission).await?;
-
-    let now = storefront.clock.now();
+async fn close(storefront: &Storefront, caller: &SignedInCustomer, verified_code: VerifiedCode) -> Result<DateTime<Utc>, Problem> {
+    let (id, now) = (caller.customer.id, storefront.clock.now());
     let mut tx = storefront.pool.begin().await?;
     // Locks the account before its codes. All flows use this order, so they cannot deadlock.
-    customers::lock_customer(&mut tx, id).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
+    caller.lock(&mut tx).await?;
     verified_code.consume(&mut tx, now).await?;
     if !close_account(&mut tx, caller.origin(), id, now).await? {
         return Err(ProblemCode::CustomerTokenInvalid.into());

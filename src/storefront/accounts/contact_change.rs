@@ -18,7 +18,7 @@ use crate::storefront::accounts::code_body::CodeBody;
 use crate::storefront::accounts::own_code::Asking;
 use crate::storefront::accounts::take_back::{self, Remembered};
 use crate::storefront::audit::ClientInfo;
-use crate::storefront::codes::{self, Issued, Submission, Target};
+use crate::storefront::codes::{self, Issued, Submission, Target, VerifiedCode};
 use crate::storefront::customers::{self, Customer};
 use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::purpose::Purpose;
@@ -150,7 +150,8 @@ async fn confirm_email(
     save(&storefront, &caller, &languages, Purpose::VerifyEmail, submission).await
 }
 
-/// Saves the phone number or email address that the code was sent to, and responds with the customer.
+/// Saves the phone number or email address that the code was sent to, and responds with the customer. What was begun is finished even if the
+/// client disconnects: a thief must not keep the owner from being told.
 async fn save(
     storefront: &Storefront,
     caller: &SignedInCustomer,
@@ -159,12 +160,22 @@ async fn save(
     submission: Submission<'_>,
 ) -> Result<Json<Value>, Problem> {
     let verified_code = codes::check(storefront, caller.store.id, purpose, Target::RequestedBy(caller.customer.id), submission).await?;
+    let (this, caller, languages) = (storefront.clone(), caller.clone(), languages.clone());
+    storefront.lifecycle.finish(async move { change(&this, &caller, &languages, verified_code).await }).await
+}
+
+async fn change(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    languages: &AcceptedLanguages,
+    verified_code: VerifiedCode,
+) -> Result<Json<Value>, Problem> {
     let identity = Identity::parse(verified_code.identity()).map_err(|_| ProblemCode::Internal)?;
 
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
     customers::lock_claimants(&mut tx, caller.store.id, caller.customer.id, &identity).await?;
-    let before = customers::find_customer(&mut tx, caller.store.id, caller.customer.id).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
+    let before = caller.lock(&mut tx).await?;
     verified_code.consume(&mut tx, now).await?;
     // An unused code that was sent to the old number or address must not sign anybody in.
     codes::forget_open_codes(&mut tx, caller.customer.id).await?;

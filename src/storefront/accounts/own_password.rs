@@ -3,13 +3,14 @@
 
 use secrecy::SecretString;
 
-use crate::kernel::password_hashing::Comparison;
+use crate::kernel::password_hashing::{Comparison, HashingBusy};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
 use crate::storefront::accounts::in_flight::InFlight;
+use crate::storefront::customers::{self, PasswordOf};
 use crate::storefront::guessing::{Client, Kind};
+use crate::storefront::passwords;
 use crate::storefront::state::Storefront;
-use crate::storefront::{customers, passwords};
 
 pub const REFUSALS: &[ProblemCode] =
     &[ProblemCode::CredentialsInvalid, ProblemCode::PasswordAttemptsExceeded, ProblemCode::GuessesExceeded, ProblemCode::Overloaded];
@@ -17,16 +18,17 @@ pub const REFUSALS: &[ProblemCode] =
 /// Refuses a password that is not the customer's, or none if the customer has none, after the same work.
 pub async fn confirm(storefront: &Storefront, caller: &SignedInCustomer, client: Client, password: &SecretString) -> Result<(), Problem> {
     let (store, id) = (caller.store.id, caller.customer.id);
+    let _turn = storefront.guesses.turn((store, client.network)).await.map_err(|_| HashingBusy)?;
     // Before the guess is counted: a full queue must not cost one.
     let place = storefront.reserve_hashing(store, &client)?;
     let guess = storefront.guess(store, client, Kind::Password);
-    let mut conn = storefront.pool.acquire().await?;
-    let counted = customers::count_password_guess(&mut conn, &guess, None, &id.uuid().to_string()).await?;
-    let (counted, _) = counted.inspect_err(|_| storefront.metrics.refused_guess("password", "locked_out"))?;
+    // With the customer as they are now: the password may have changed since the session was cached.
+    let counted = {
+        let mut conn = storefront.pool.acquire().await?;
+        customers::count_password_guess(&mut conn, &guess, PasswordOf::SignedIn(id)).await?
+    };
+    let (counted, customer) = counted.inspect_err(|refusal| storefront.metrics.refused_guess("password", refusal.as_str()))?;
     let in_flight = InFlight::new(storefront, guess, counted);
-    // Not the cached customer: the password may have changed within the last second.
-    let customer = customers::find_customer(&mut conn, store, id).await?;
-    drop(conn);
     let stored = customer.ok_or(ProblemCode::CustomerTokenInvalid)?.password_hash;
     match passwords::compare(&place, password, stored).await {
         Comparison::Wrong => {

@@ -19,7 +19,7 @@ use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::signed_in::{SignedIn, audited};
-use crate::storefront::accounts::{ending, new_password, review, social};
+use crate::storefront::accounts::{ending, known_devices, new_password, review, social};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
 use crate::storefront::codes::{self, Submission, SubmittedCode, Target};
 use crate::storefront::purpose::Purpose;
@@ -90,6 +90,8 @@ async fn set_password(storefront: &Storefront, attempt: &SignInAttempt<'_>, requ
     social::suspend_links(&mut tx, id, now).await?;
     // Somebody else may have been in the account, on a device that would be known from then on.
     guessing::forget_clients(&mut tx, id).await?;
+    known_devices::forget_known_devices(&mut tx, id).await?;
+    codes::forget_open_codes(&mut tx, id).await?;
     let mut signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     signed_in.has_new_password = true;
     tx.commit().await?;
@@ -104,5 +106,6 @@ pub async fn withdraw_password(conn: &mut Connection, id: CustomerId, now: DateT
     ending::end_all(conn, id, now).await?;
     social::suspend_links(conn, id, now).await?;
     guessing::forget_clients(conn, id).await?;
+    known_devices::forget_known_devices(conn, id).await?;
     codes::forget_open_codes(conn, id).await
 }

@@ -17,7 +17,7 @@ use crate::storefront::accounts::in_flight::InFlight;
 use crate::storefront::accounts::signed_in::{SignedIn, audited};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
 use crate::storefront::codes::{self, IssueRequest, Issued, Submission, SubmittedCode, Target};
-use crate::storefront::customers::{self, Customer};
+use crate::storefront::customers::{self, Customer, PasswordOf};
 use crate::storefront::guessing::{Client, Kind};
 use crate::storefront::passwords;
 use crate::storefront::purpose::Purpose;
@@ -214,7 +214,7 @@ async fn sign_in_by_password(
     // The guess is counted before it is compared, so parallel guesses cannot get past the limit. A right password clears the count.
     let counted = {
         let mut conn = storefront.password_pool.acquire().await?;
-        customers::count_password_guess(&mut conn, &guess, identity, &otherwise).await?
+        customers::count_password_guess(&mut conn, &guess, PasswordOf::Named(identity, &otherwise)).await?
     };
     let (counted, mut customer) = counted.inspect_err(|refusal| storefront.metrics.refused_guess("password", refusal.as_str()))?;
     let in_flight = InFlight::new(storefront, guess, counted);

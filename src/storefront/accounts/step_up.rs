@@ -21,7 +21,6 @@ use crate::storefront::accounts::own_code::Asking;
 use crate::storefront::accounts::own_password;
 use crate::storefront::audit::ClientInfo;
 use crate::storefront::codes::{self, Issued, Submission, SubmittedCode, Target};
-use crate::storefront::customers;
 use crate::storefront::guessing::Client;
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Body, Routes, Sent, body, describe};
@@ -119,7 +118,7 @@ async fn by_code(storefront: &Storefront, caller: &SignedInCustomer, submission:
     let verified_code = codes::check(storefront, caller.store.id, Purpose::StepUp, Target::RequestedBy(id), submission).await?;
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
-    customers::lock_customer(&mut tx, id).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
+    caller.lock(&mut tx).await?;
     verified_code.consume(&mut tx, now).await?;
     note_proof(&mut tx, caller, now).await?;
     tx.commit().await?;

@@ -22,10 +22,11 @@ use crate::storefront::codes::issue_error::IssueError;
 use crate::storefront::codes::queries::NewCode;
 use crate::storefront::codes::{Asker, Handle, Request, digest, fixed, queries};
 use crate::storefront::customers;
-use crate::storefront::guessing::Client;
+use crate::storefront::guessing::{self, Client};
 use crate::storefront::messages::Occasion;
 use crate::storefront::purpose::Purpose;
-use crate::storefront::sending::{Channel, judge_text, mail_limit};
+use crate::storefront::sending::mail_limit::{self, Cause};
+use crate::storefront::sending::{Channel, judge_text};
 use crate::storefront::sms_guard::{self, AskedText, Recipient, TextRefusal};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
@@ -176,8 +177,8 @@ async fn by_mail(
     if !replace(storefront, &mut tx, request, (id, &digits, None), (Channel::Email, &address.key()), now).await? {
         return existing_channel(tx, request, Channel::Email).await;
     }
-    let (store, purpose) = (request.store.id, request.purpose);
-    if let Err(refusal) = mail_limit::reserve(storefront, &mut tx, store, purpose, address, now).await? {
+    let (store, cause) = (request.store.id, Cause { purpose: request.purpose, is_own: is_own(&mut tx, request).await? });
+    if let Err(refusal) = mail_limit::reserve(storefront, &mut tx, store, cause, address, now).await? {
         // The rollback keeps the previous code.
         tx.rollback().await?;
         return Err(IssueError::CoolingDown(refusal));
@@ -194,9 +195,19 @@ async fn by_mail(
     };
     let mut tx = storefront.pool.begin().await?;
     queries::delete_code(&mut tx, id).await?;
-    mail_limit::refund(&mut tx, store, purpose, address, now).await?;
+    mail_limit::refund(&mut tx, store, cause, address, now).await?;
     tx.commit().await?;
     Err(refusal)
+}
+
+/// Whether the customer asks for a code to a mailbox of the account: in a session, or on a client that they have signed in from.
+async fn is_own(conn: &mut Connection, request: &IssueRequest) -> Result<bool, sqlx::Error> {
+    match request.customer {
+        _ if request.purpose.is_for_whatever_is_named() => Ok(false),
+        Some(_) if request.requested_by.is_some() => Ok(true),
+        Some(customer) => guessing::is_known(conn, customer, &request.client).await,
+        None => Ok(false),
+    }
 }
 
 pub(super) async fn replace(

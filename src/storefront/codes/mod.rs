@@ -4,7 +4,7 @@
 //! [`issue`] replaces the previous code of the same purpose and identity, unless that code is younger than one minute. [`check`]
 //! counts the guess in a committed statement of its own and compares afterwards. Only the [`asker`] is told more than that a code is not
 //! valid. It returns a
-//! [`VerifiedCode`](check::VerifiedCode), which the flow must consume in its own transaction. Only one caller can consume a code.
+//! [`VerifiedCode`], which the flow must consume in its own transaction. Only one caller can consume a code.
 
 mod asker;
 mod check;
@@ -23,7 +23,7 @@ use crate::kernel::crypto::{ApplicationKey, SecretDigest};
 use crate::kernel::ids::CustomerId;
 
 pub use asker::{Asker, Handle, Request};
-pub use check::{CODE_REFUSALS, Submission, check};
+pub use check::{CODE_REFUSALS, Submission, VerifiedCode, check};
 pub use issue::{IssueRequest, Issued, channels_for, issue};
 pub use issue_error::{MAIL_REFUSALS, TEXT_REFUSALS};
 pub use queries::{SentCode, find_lockout, forget_codes, forget_open_codes, forget_wrong_codes, list_sent, sweep_codes, was_requested_by};

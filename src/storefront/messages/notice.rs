@@ -25,6 +25,8 @@ pub enum Notice {
     EmailChanged,
     /// One of both was changed, and the recipient is a contact that was itself changed lately. There is no code.
     ContactChanged,
+    /// A change of a contact was taken back.
+    ChangeTakenBack,
     /// Somebody signed in from a kind of device that the customer has not used before.
     NewSignIn,
     /// The account has another password.
@@ -42,6 +44,7 @@ impl Notice {
             Self::PhoneChanged => "phone_changed",
             Self::EmailChanged => "email_changed",
             Self::ContactChanged => "contact_changed",
+            Self::ChangeTakenBack => "change_taken_back",
             Self::NewSignIn => "new_sign_in",
             Self::PasswordChanged => "password_changed",
             Self::ProviderLinked => "provider_linked",

@@ -1,7 +1,8 @@
-//! The limits of mails to one mailbox within 24 hours, across all clients and accounts: `storefront.daily_mails_per_customer` of all mails
-//! with codes, and within it `storefront.daily_mails_per_mailbox` of those to addresses that anybody may enter, so that no client can flood
-//! a mailbox. What strangers cause uses up the second only, so that it does not keep customers out of their accounts. [Notices](super::notices)
-//! have limits of their own, so that no flood of codes keeps one from the customer.
+//! The limits of mails to one mailbox within 24 hours, across all clients and accounts: `storefront.daily_mails_per_customer` of mails with codes
+//! that strangers ask for, and within it `storefront.daily_mails_per_mailbox` of those to addresses that anybody may enter, so that no client can
+//! flood a mailbox. What customers ask for is counted by itself, to the same number, so that strangers do not keep them out of their accounts:
+//! in a session, or on a client that they have signed in from. [Notices](super::notices) have limits of their own, so that no flood of codes
+//! keeps one from the customer.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -28,17 +29,25 @@ impl From<CoolingDown> for Problem {
     }
 }
 
+/// What a mail is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Cause {
+    pub purpose: Purpose,
+    /// Whether the customer whose mailbox it is asks for it, and not just anybody.
+    pub is_own: bool,
+}
+
 /// Counts a mail as sent if the limits allow it. After a refusal the caller's transaction must be rolled back.
 pub async fn reserve(
     storefront: &Storefront,
     conn: &mut Connection,
     store: StoreId,
-    purpose: Purpose,
+    cause: Cause,
     address: &EmailAddress,
     now: DateTime<Utc>,
 ) -> Result<Result<(), CoolingDown>, sqlx::Error> {
     let limits = [storefront.settings.daily_mails_per_customer, storefront.settings.daily_mails_per_mailbox];
-    for (bucket, limit) in buckets(store, purpose, address).into_iter().zip(limits) {
+    for (bucket, limit) in buckets(store, cause, address).into_iter().zip(limits) {
         let rule = Rule { limit: limit.get(), window: TimeDelta::days(1) };
         let status = rate_limit::hit(conn, &bucket, rule, now).await?;
         if !status.allowed {
@@ -52,21 +61,22 @@ pub async fn reserve(
 pub async fn refund(
     conn: &mut Connection,
     store: StoreId,
-    purpose: Purpose,
+    cause: Cause,
     address: &EmailAddress,
     at: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
-    for bucket in buckets(store, purpose, address) {
+    for bucket in buckets(store, cause, address) {
         rate_limit::refund(conn, &bucket, at).await?;
     }
     Ok(())
 }
 
-/// The keys of the counters: of all mails, and of those that anybody may cause. Digests, so that the address is not stored in plain text.
-fn buckets(store: StoreId, purpose: Purpose, address: &EmailAddress) -> Vec<String> {
+/// The keys of the counters: of the mails that the customer asks for, or else of those that anybody does. Digests, so that the address is not
+/// stored in plain text.
+fn buckets(store: StoreId, cause: Cause, address: &EmailAddress) -> Vec<String> {
     let mailbox = hex::encode(sha256(address.mailbox()));
-    let mut buckets = vec![format!("all mails:{store}:{mailbox}")];
-    if purpose.is_for_whatever_is_named() {
+    let mut buckets = vec![format!("{} mails:{store}:{mailbox}", if cause.is_own { "own" } else { "all" })];
+    if cause.purpose.is_for_whatever_is_named() {
         buckets.push(format!("mails:{store}:{mailbox}"));
     }
     buckets

@@ -62,6 +62,18 @@ async fn an_account_without_anything_proven_cannot_get_a_code() {
     world.storefront("customers/account-closure").token(&ada).send().await.refused(422, "contact_missing");
 }
 
+#[tokio::test]
+async fn an_account_whose_contacts_are_all_new_waits_until_their_changes_cannot_be_taken_back() {
+    let world = World::new().await;
+    let ada = token(&world.register(EMAIL).await);
+    let body = json!({ "email": "lovelace@example.com" });
+    world.storefront("customers/request-email-verification").token(&ada).json(&body).send().await.ok(200);
+    world.storefront("customers/verify-email").token(&ada).json(&json!({ "code": world.last_code() })).send().await.ok(200);
+    world.storefront("customers/account-closure").token(&ada).send().await.refused(422, "contacts_too_new");
+    world.pass(TimeDelta::days(7));
+    world.storefront("customers/account-closure").token(&ada).send().await.ok(200);
+}
+
 async fn close(world: &World, token: &str) {
     world.storefront("customers/account-closure").token(token).send().await.ok(200);
     let body = json!({ "code": world.last_code() });

@@ -68,6 +68,30 @@ async fn requests_of_others_do_not_lock_customers_out_of_their_accounts() {
 }
 
 #[tokio::test]
+async fn what_strangers_ask_for_keeps_no_customer_from_a_code_on_a_device_of_theirs() {
+    let world = World::with(&[("storefront.daily_mails_per_customer", "3")]).await;
+    let ada = token(&world.register(EMAIL).await);
+    let body = json!({ "identity": EMAIL, "mode": "email" });
+    let by_stranger = async || world.storefront("customers/login-with-sms").json(&body).send().await;
+    for _ in 0..2 {
+        world.pass(TimeDelta::minutes(1));
+        by_stranger().await.ok(200);
+    }
+    world.pass(TimeDelta::minutes(1));
+    by_stranger().await.refused(429, "email_cooldown");
+    // On the device that she has registered with, and in a session on any.
+    let code = world.sign_in_code(EMAIL).await;
+    world.verify(EMAIL, code).await.ok(200);
+    let step_up = async || world.storefront("customers/request-step-up").token(&ada).send().await;
+    for _ in 0..2 {
+        world.pass(TimeDelta::minutes(1));
+        step_up().await.ok(200);
+    }
+    world.pass(TimeDelta::minutes(1));
+    step_up().await.refused(429, "email_cooldown");
+}
+
+#[tokio::test]
 async fn every_spelling_of_an_address_leads_to_one_mailbox() {
     let world = with_limit("1").await;
     ask_to_register(&world, "ada@bücher.example").await.ok(200);
@@ -135,18 +159,17 @@ async fn each_store_has_its_own_limit_and_stores_no_address() {
 }
 
 #[tokio::test]
-async fn all_mails_to_one_person_are_counted_whatever_they_are_for() {
+async fn all_mails_to_one_person_that_strangers_ask_for_are_counted_whatever_they_are_for() {
     let world = World::with(&[("storefront.daily_mails_per_customer", "4")]).await;
-    let ada = token(&world.register(EMAIL).await);
-    for _ in 0..2 {
+    world.register(EMAIL).await;
+    for _ in 0..3 {
         world.pass(TimeDelta::minutes(1));
         ask_to_sign_in(&world, EMAIL).await.ok(200);
     }
-    world.storefront("customers/account-closure").token(&ada).send().await.ok(200);
     world.pass(TimeDelta::minutes(1));
     let refusal = ask_to_sign_in(&world, EMAIL).await.refused(429, "email_cooldown");
-    assert_eq!(refusal["retry_after"], (DAY - TimeDelta::minutes(3)).num_seconds());
+    assert_eq!(refusal["retry_after"], (DAY - TimeDelta::minutes(4)).num_seconds());
     ask_to_sign_in(&world, "ADA@example.com").await.refused(429, "email_cooldown");
-    world.pass(DAY - TimeDelta::minutes(3));
+    world.pass(DAY - TimeDelta::minutes(4));
     ask_to_sign_in(&world, EMAIL).await.ok(200);
 }

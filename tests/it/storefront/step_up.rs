@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::customers::{EMAIL, PASSWORD, PHONE, login, me, token, wrong};
+use crate::support::customers::{EMAIL, PASSWORD, PHONE, home, login, me, token, wrong};
 use crate::support::identity_provider::{IdentityProvider, claims_of_a, rsa};
 use crate::support::{Answer, World};
 
@@ -114,6 +114,30 @@ async fn the_password_makes_the_session_fresh_and_cannot_be_guessed() {
     for body in [json!({}), json!({ "code": "123456", "password": PASSWORD }), json!({ "password": null })] {
         post(&world, &ada, "customers/confirm-step-up", body).await.refused(422, "body_invalid");
     }
+}
+
+#[tokio::test]
+async fn strangers_who_lock_the_password_keep_no_customer_from_proving_it_on_their_own_device() {
+    let world = World::new().await;
+    let ada = token(&world.register_with(EMAIL, json!({ "password": PASSWORD })).await);
+    for _ in 0..10 {
+        login(&world, EMAIL, "wrong password").await.refused(401, "credentials_invalid");
+    }
+    post(&world, &ada, "customers/confirm-step-up", json!({ "password": PASSWORD })).await.refused(429, "password_attempts_exceeded");
+    let at_home = world.storefront("customers/confirm-step-up").token(&ada).from(&home(EMAIL));
+    at_home.json(&json!({ "password": PASSWORD })).send().await.ok(200);
+}
+
+#[tokio::test]
+async fn a_session_that_another_instance_has_ended_confirms_nothing() {
+    let world = World::new().await;
+    let ada = token(&world.register(EMAIL).await);
+    post(&world, &ada, "customers/request-phone-verification", json!({ "phone": PHONE })).await.ok(200);
+    let code = json!({ "code": world.last_code() });
+    // This instance has the session in its cache, for another second.
+    sqlx::query("update customer_tokens set revoked_at = now()").execute(&world.pool).await.unwrap();
+    post(&world, &ada, "customers/verify-phone-number", code).await.refused(401, "customer_token_invalid");
+    assert_eq!(world.count("select count(*) from customers where phone is not null").await, 0);
 }
 
 #[tokio::test]

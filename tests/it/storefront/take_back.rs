@@ -56,6 +56,33 @@ async fn the_owner_of_the_old_address_takes_the_account_back() {
 }
 
 #[tokio::test]
+async fn who_gets_the_account_back_is_told_and_who_loses_it_too() {
+    let world = World::new().await;
+    let ada = token(&world.register(EMAIL).await);
+    change(&world, &ada, "email", EVES).await;
+    let (code, before) = (notice_code(&world, EMAIL), world.messages().len());
+    take_back(&world, EMAIL, &code).await.ok(200);
+    let told: Vec<_> = world.messages().into_iter().rev().skip(before).map(|message| (message.to, message.subject)).collect();
+    let subject = Some("Your Acme Shop account has its former contacts again".to_owned());
+    assert_eq!(told, [(EMAIL.to_owned(), subject.clone()), (EVES.to_owned(), subject)]);
+    // Nor is the thief's device known any more.
+    assert_eq!(world.count("select count(*) from seen_devices").await, 0);
+}
+
+#[tokio::test]
+async fn proving_a_contact_again_does_not_make_it_a_new_one() {
+    let world = World::new().await;
+    let ada = token(&world.register(EMAIL).await);
+    world.pass(TimeDelta::minutes(2));
+    change(&world, &ada, "phone", PHONE).await;
+    world.pass(TimeDelta::minutes(2));
+    change(&world, &ada, "email", EMAIL).await;
+    world.pass(TimeDelta::minutes(2));
+    change(&world, &ada, "email", EVES).await;
+    take_back(&world, EMAIL, &notice_code(&world, EMAIL)).await.ok(200);
+}
+
+#[tokio::test]
 async fn a_text_to_the_old_number_has_the_code_too() {
     let world = World::new().await;
     let ada = token(&world.register(PHONE).await);

@@ -112,6 +112,16 @@ async fn it_never_opens_the_account_of_a_customer() {
 }
 
 #[tokio::test]
+async fn a_code_that_was_asked_for_opens_nothing_once_the_identity_is_deleted() {
+    let world = World::new().await;
+    let path = world.test_identity(REVIEWER).await;
+    ask_to_register(&world, REVIEWER).await.ok(200);
+    world.api(Method::DELETE, &path).send().await.ok(200);
+    world.open_account(REVIEWER, CODE).await.refused(422, "code_invalid");
+    assert_eq!(world.count("select count(*) from customers").await, 0);
+}
+
+#[tokio::test]
 async fn it_ends_and_then_still_sends_nothing() {
     let world = World::new().await;
     let path = world.test_identity(REVIEWER).await;

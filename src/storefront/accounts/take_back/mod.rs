@@ -3,7 +3,7 @@
 //! A change of a proven contact is what a thief does who wants to keep the account. So the contacts from before are told of it with a code,
 //! and `contact_changes` keeps what they were. The code restores both contacts, voids every later change, ends all sessions and push
 //! devices, removes the password, which may be the thief's, and suspends all links to identity providers. It signs nobody in: the owner does
-//! that with a code to the restored contact, and then reviews what is left.
+//! that with a code to the restored contact, and then reviews what is left. The restored contacts are told of it, and those that are gone.
 //!
 //! A contact that came by a change which can still be taken back is told of the next one without a code: a thief whose contact the owner replaces
 //! must not take that back.
@@ -27,14 +27,17 @@ use crate::kernel::client_address::ClientAddress;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{ContactChangeId, CustomerId, StoreId};
 use crate::kernel::json::JsonBody;
+use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::openapi::object;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::{self, Rule};
 use crate::storefront::access::CallingStore;
-use crate::storefront::accounts::{contact_change, ending, review, social};
+use crate::storefront::accounts::{contact_change, ending, known_devices, review, social};
 use crate::storefront::audit::ClientInfo;
 use crate::storefront::customers::{self, Customer, LostClaims};
+use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::routes::{Routes, body, describe};
+use crate::storefront::sending::notices::{self, Occurrence};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 use crate::storefront::{codes, guessing};
@@ -120,12 +123,32 @@ async fn take_back(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     client: ClientInfo,
+    languages: AcceptedLanguages,
     JsonBody(request): JsonBody<TakeBackRequest>,
 ) -> Result<Json<Value>, Problem> {
     count_guess(&storefront, store.id, client.address).await?;
     let origin = Origin { company: store.company_id, request: Some(client.request) };
-    let review = restore(&storefront, &store, origin, &request).await?;
-    Ok(Json(json!({ "status": "ok", "review": review })))
+    // To its end even if the client disconnects: whoever loses a contact is told.
+    let this = storefront.clone();
+    let restoring = async move {
+        let Restored { contacts, lost, review, at } = restore(&this, &store, origin, &request).await?;
+        for told in [contacts, lost] {
+            let (about, particulars) = (Notice::ChangeTakenBack, Particulars::default());
+            notices::tell(&this, &told, Occurrence { store: &store, languages: &languages, about, particulars, at }).await;
+        }
+        Ok(Json(json!({ "status": "ok", "review": review })))
+    };
+    storefront.lifecycle.finish(restoring).await
+}
+
+/// A change that was taken back.
+struct Restored {
+    /// The customer with the contacts from before the change.
+    contacts: Customer,
+    /// The customer with those proven contacts only that are gone.
+    lost: Customer,
+    review: Value,
+    at: DateTime<Utc>,
 }
 
 async fn count_guess(storefront: &Storefront, store: StoreId, client: ClientAddress) -> Result<(), Problem> {
@@ -134,7 +157,7 @@ async fn count_guess(storefront: &Storefront, store: StoreId, client: ClientAddr
     if status.allowed { Ok(()) } else { Err(status.problem()) }
 }
 
-async fn restore(storefront: &Storefront, store: &Store, origin: Origin, request: &TakeBackRequest) -> Result<Value, Problem> {
+async fn restore(storefront: &Storefront, store: &Store, origin: Origin, request: &TakeBackRequest) -> Result<Restored, Problem> {
     let code = TakeBackCode::parse(request.code.expose_secret()).ok_or(ProblemCode::CodeInvalid)?;
     let identity = Identity::parse(&request.identity).map_err(|_| ProblemCode::CodeInvalid)?.key();
     let (digests, now) = (code.digests(&storefront.application_key), storefront.clock.now());
@@ -143,6 +166,7 @@ async fn restore(storefront: &Storefront, store: &Store, origin: Origin, request
     let change = found.ok_or(ProblemCode::CodeInvalid)?;
     let id = change.customer;
     customers::lock_claimants_of(&mut tx, store.id, id, &change.before).await?;
+    let mut lost_contacts = customers::find_customer(&mut tx, store.id, id).await?.ok_or(ProblemCode::CodeInvalid)?;
     if !queries::consume_change(&mut tx, &change).await? {
         return Err(ProblemCode::CodeInvalid.into());
     }
@@ -153,6 +177,7 @@ async fn restore(storefront: &Storefront, store: &Store, origin: Origin, request
     ending::end_all(&mut tx, id, now).await?;
     social::suspend_links(&mut tx, id, now).await?;
     guessing::forget_clients(&mut tx, id).await?;
+    known_devices::forget_known_devices(&mut tx, id).await?;
     // An unused code that was sent to a contact of the thief must not sign anybody in.
     codes::forget_open_codes(&mut tx, id).await?;
     customers::publish(&mut tx, origin, CUSTOMER_UPDATED, &customer, now).await?;
@@ -160,7 +185,13 @@ async fn restore(storefront: &Storefront, store: &Store, origin: Origin, request
     tx.commit().await?;
     storefront.caches.invalidate_losers(lost);
     storefront.caches.invalidate_customer(id);
-    Ok(review)
+    if lost_contacts.proven_email() == customer.proven_email() {
+        lost_contacts.email_verified_at = None;
+    }
+    if lost_contacts.proven_phone() == customer.proven_phone() {
+        lost_contacts.phone_verified_at = None;
+    }
+    Ok(Restored { contacts: customer, lost: lost_contacts, review, at: now })
 }
 
 /// Whoever merely lists a contact that belongs to the account again loses it.

@@ -167,10 +167,20 @@ pub(super) async fn delete_code(conn: &mut Connection, id: Uuid) -> Result<(), s
     Ok(())
 }
 
-/// Marks the code as used. Returns `false` if another request already has.
+/// Marks the code as used. Returns `false` if another request already has, or if it is the fixed code of a test identity that is gone; one that is
+/// there stays until the transaction ends.
 pub(super) async fn consume_code(conn: &mut Connection, id: Uuid, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
-    let used = sqlx::query!("update verification_codes set used_at = $2 where id = $1 and used_at is null", id, now).execute(conn).await?;
-    Ok(used.rows_affected() == 1)
+    let used = sqlx::query!(
+        "update verification_codes set used_at = $2
+           where id = $1 and used_at is null and (
+               test_identity_id is null or exists (
+                   select from tested_identities where tested_identities.id = test_identity_id and deleted_at is null for share
+               )
+           )",
+        id,
+        now,
+    );
+    Ok(used.execute(conn).await?.rows_affected() == 1)
 }
 
 /// Takes back the wrong guess that a right one was counted as. Earlier wrong guesses stay counted, because the code does not

@@ -14,7 +14,7 @@ use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::customers::{Contacts, Customer, NewCustomer};
 
 pub use locks::{lock_claimants, lock_claimants_of, lock_customer, lock_customer_shared};
-pub use password_guess::count_password_guess;
+pub use password_guess::{PasswordOf, count_password_guess};
 pub use test_accounts::{is_of_a_customer, is_test, lock_made_with};
 
 pub async fn insert_customer(
@@ -197,8 +197,10 @@ pub async fn set_proven(
     sqlx::query_as!(
         Customer,
         r#"update customers set
-             email = coalesce($2, email), email_verified_at = case when $2::text is null then email_verified_at else $4 end,
-             phone = coalesce($3, phone), phone_verified_at = case when $3::text is null then phone_verified_at else $4 end,
+             email = coalesce($2, email),
+             email_verified_at = case when $2::text is null or email_key = $2 and email_verified_at is not null then email_verified_at else $4 end,
+             phone = coalesce($3, phone),
+             phone_verified_at = case when $3::text is null or phone = $3 and phone_verified_at is not null then phone_verified_at else $4 end,
              updated_at = $4
          where id = $1 and closed_at is null
          returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,

@@ -2,6 +2,7 @@
 
 use crate::contact::Identity;
 use crate::kernel::database::Connection;
+use crate::kernel::ids::CustomerId;
 use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::customers::queries::columns;
 use crate::storefront::customers::{Customer, customer};
@@ -9,23 +10,35 @@ use crate::storefront::guessing::lockouts::{self, Lockout};
 use crate::storefront::guessing::{Guess, Standing, standing};
 use crate::storefront::passwords::{self, Counted, Refusal};
 
+/// Whose password is guessed.
+#[derive(Clone, Copy, Debug)]
+pub enum PasswordOf<'a> {
+    /// Whoever has this identity; if nobody has it, or it is none, wrong passwords count under the text.
+    Named(Option<&'a Identity>, &'a str),
+    /// A customer who is signed in.
+    SignedIn(CustomerId),
+}
+
 /// Counts a guess as in flight, if the client may make it and the account is not locked out, and returns the account that it is compared
 /// with, selected like [`find_by_identity`](crate::storefront::customers::find_by_identity). It is counted under that account, whichever of
-/// its identities was typed, or without one under `otherwise`.
+/// its identities was typed.
 ///
 /// The count is visible to other transactions before the guess is compared, but the commit does not wait for the disk
 /// (`synchronous_commit = off`). Only a crash of PostgreSQL can lose counts: those of its last second.
 pub async fn count_password_guess(
     conn: &mut Connection,
     guess: &Guess,
-    identity: Option<&Identity>,
-    otherwise: &str,
+    subject: PasswordOf<'_>,
 ) -> Result<Result<(Counted, Option<Customer>), Refusal>, sqlx::Error> {
+    let (own, identity, otherwise) = match subject {
+        PasswordOf::Named(identity, otherwise) => (None, identity, otherwise),
+        PasswordOf::SignedIn(customer) => (Some(customer), None, ""),
+    };
     let (email, phone) = identity.map_or((None, None), columns);
     let row = standing!(
         "listing as (
              select id, case when $11::text is null then phone_verified_at else email_verified_at end is not null as is_proven
-             from customers where store_id = $1 and closed_at is null and (email_key = $11 or phone = $12)
+             from customers where store_id = $1 and closed_at is null and (email_key = $11 or phone = $12 or id = $18)
              order by 2 desc limit 3
          ), subject as (
              select coalesce(meant.id::text, $13) as subject, meant.id as customer_id
@@ -64,7 +77,8 @@ pub async fn count_password_guess(
         guess.now - passwords::IN_FLIGHT,
         guess.now - passwords::WINDOW,
         lockouts::WRONG_IN_A_ROW,
-        i64::from(lockouts::WRONG_GUESSES)
+        i64::from(lockouts::WRONG_GUESSES),
+        own.map(CustomerId::uuid)
     )
     .fetch_one(conn)
     .await?;
