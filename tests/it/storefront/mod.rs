@@ -13,6 +13,7 @@ mod documented;
 mod figures;
 pub mod generated_bodies;
 mod guessing;
+mod guest_orders;
 mod identities;
 mod mail_limit;
 mod messages;

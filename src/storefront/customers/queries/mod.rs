@@ -2,6 +2,7 @@
 
 mod locks;
 mod password_guess;
+mod proven_contacts;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -14,6 +15,7 @@ use crate::storefront::customers::{Customer, NewCustomer};
 
 pub use locks::{lock_claimants, lock_customer, lock_customer_shared};
 pub use password_guess::count_password_guess;
+pub use proven_contacts::{ProvenContacts, find_proven_contacts};
 
 pub async fn insert_customer(
     conn: &mut Connection,
