@@ -35,6 +35,9 @@ pub enum BootstrapError {
     /// Production has no configured database.
     #[error("production needs database.url (PORTICO_DATABASE__URL=postgres://user:password@host/database)")]
     NoDatabase,
+    /// The owner of the tables of no database.
+    #[error("database.owner_url names the owner of the tables, but database.url, which the service works with, is not set")]
+    OwnerAlone,
     /// Production has no configured application key.
     #[error("production needs application_key (PORTICO_APPLICATION_KEY, made with: openssl rand -base64 32)")]
     NoApplicationKey,
@@ -60,6 +63,9 @@ impl Database {
     pub async fn new(config: &Config) -> Result<Self, BootstrapError> {
         if let Some(url) = &config.database.url {
             return Ok(Self { pool: database::pool(url, &config.database), private: None });
+        }
+        if config.database.owner_url.is_some() {
+            return Err(BootstrapError::OwnerAlone);
         }
         if config.environment() == Environment::Production {
             return Err(BootstrapError::NoDatabase);

@@ -15,6 +15,7 @@ mod callbacks;
 mod codes;
 mod console;
 mod days;
+mod deletion;
 mod drain;
 mod fan_out;
 mod figures;
@@ -62,6 +63,7 @@ enum Bench {
     Queue,
     Hang,
     Neighbours,
+    Deletion,
     Pings,
     Memory,
     Locations,
@@ -90,6 +92,7 @@ impl Bench {
             Self::Queue => queue::measure(figures),
             Self::Hang => hang::measure(figures),
             Self::Neighbours => neighbours::measure(figures),
+            Self::Deletion => deletion::measure(figures),
             Self::Pings => pings::measure(figures),
             Self::Memory => memory::measure(figures),
             Self::Locations => locations::measure(figures),

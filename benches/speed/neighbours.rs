@@ -32,15 +32,15 @@ pub fn measure(figures: &mut Figures) {
 }
 
 /// A company with five healthy endpoints, whose latency is measured.
-struct Neighbour {
-    service: Service,
+pub struct Neighbour {
+    pub service: Service,
     sink: Sink,
     publisher: Publisher,
     time: Duration,
 }
 
 impl Neighbour {
-    fn new(figures: &Figures) -> Self {
+    pub fn new(figures: &Figures) -> Self {
         let service = Service::start(&[]);
         let (sink, company) = (Sink::open(&service, 5), Company::found(&service));
         company.subscribe(&service, &sink.urls, OURS, &json!({}));
@@ -50,7 +50,7 @@ impl Neighbour {
         this
     }
 
-    fn p99(&self) -> Duration {
+    pub fn p99(&self) -> Duration {
         percentile(&self.publisher.latencies(&self.service, &self.sink, OURS, PER_SECOND, self.time), 0.99)
     }
 

@@ -70,6 +70,7 @@ impl Metrics {
         state.webhooks.register(&mut registry);
         state.gateways.register(&mut registry);
         state.streams.register(&mut registry);
+        state.traces.register(&mut registry);
         register_retention(&mut registry, state);
         Self(Arc::new(Inner { registry, figures }))
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use crate::kernel::ids::{CustomerId, GatewayId, KeyId, OperatorId, OperatorSessionId, PortalLinkId, StoreId, SubscriptionId};
+use crate::kernel::ids::{CompanyId, CustomerId, GatewayId, KeyId, OperatorId, OperatorSessionId, PortalLinkId, StoreId, SubscriptionId};
 
 /// What was done to a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,8 @@ impl Action<'_> {
 /// A record that decides what others may do or where data goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangedRecord {
+    /// The company itself: it was suspended or resumed.
+    Company(CompanyId),
     /// Has the same type of id as [`ChangedRecord::StoreKey`]: only the kind tells the two apart.
     ApiKey(KeyId),
     /// A store with the settings of its SMS guard.
@@ -66,11 +68,12 @@ pub enum ChangedRecord {
 impl ChangedRecord {
     /// The words that entries store for the kinds.
     pub const KINDS: &'static [&'static str] =
-        &["api_key", "store", "store_key", "webhook", "gateway", "customer", "operator", "operator_session", "portal_link"];
+        &["company", "api_key", "store", "store_key", "webhook", "gateway", "customer", "operator", "operator_session", "portal_link"];
 
     /// One of [`Self::KINDS`].
     pub fn kind(self) -> &'static str {
         match self {
+            Self::Company(_) => "company",
             Self::ApiKey(_) => "api_key",
             Self::Store(_) => "store",
             Self::StoreKey(_) => "store_key",
@@ -85,6 +88,7 @@ impl ChangedRecord {
 
     pub(super) fn uuid(self) -> Uuid {
         match self {
+            Self::Company(id) => id.uuid(),
             Self::ApiKey(id) | Self::StoreKey(id) => id.uuid(),
             Self::Store(id) => id.uuid(),
             Self::Webhook(id) => id.uuid(),
@@ -99,6 +103,7 @@ impl ChangedRecord {
     /// The record of a stored entry; `None` if this version does not know its kind.
     pub fn read(kind: &str, id: Uuid) -> Option<Self> {
         let kinds = [
+            Self::Company(id.into()),
             Self::ApiKey(id.into()),
             Self::Store(id.into()),
             Self::StoreKey(id.into()),
@@ -117,6 +122,7 @@ impl ChangedRecord {
 impl fmt::Display for ChangedRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Company(id) => id.fmt(f),
             Self::ApiKey(id) | Self::StoreKey(id) => id.fmt(f),
             Self::Store(id) => id.fmt(f),
             Self::Webhook(id) => id.fmt(f),

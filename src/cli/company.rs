@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+use crate::callers::Caller;
 use crate::cli::Failure;
 use crate::cli::confirmation::confirm;
 use crate::cli::exit::NotFound;
@@ -105,9 +106,10 @@ async fn find(conn: &mut Connection, name: &str) -> Result<Company, Failure> {
 async fn set_suspended(pool: &Pool, name: &str, suspended: bool) -> Result<Value, Failure> {
     let mut conn = pool.acquire().await?;
     let id = find(&mut conn, name).await?.id;
+    let (caller, now) = (Caller::command_line(id), pool.clock().now());
     let changed = match suspended {
-        true => webhooks::suspend_company(&mut conn, id, pool.clock().now()).await?,
-        false => webhooks::resume_company(&mut conn, id).await?,
+        true => webhooks::suspend_company(&mut conn, &caller, now).await?,
+        false => webhooks::resume_company(&mut conn, &caller, now).await?,
     };
     match (changed, suspended) {
         (false, true) => return Err("the company is suspended already".into()),

@@ -38,7 +38,7 @@ pub use deletion::{ATTEMPTS, Deletion, DeletionError, TABLES};
 pub use limits::{Admission, RequestLimits, Settings, keep_limits};
 pub use queries::{Company, ListedKey, company_name, find_companies, list_api_keys, list_companies, lock};
 pub use state::Companies;
-pub use suspension::{is_suspended, must_not_be_suspended, resume_company, suspend_company};
+pub use suspension::{is_suspended, must_not_be_suspended, must_stay_unsuspended, resume_company, suspend_company};
 
 /// Returns the id of the new company, which has no API key yet.
 pub async fn create_company(conn: &mut Connection, name: &str, now: DateTime<Utc>) -> Result<CompanyId, sqlx::Error> {

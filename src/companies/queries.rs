@@ -55,6 +55,13 @@ pub(super) async fn is_suspended(conn: &mut Connection, id: CompanyId) -> Result
     Ok(suspended.fetch_optional(conn).await?.unwrap_or(false))
 }
 
+/// Whether the company is suspended. Until the transaction ends, it stays so.
+pub(super) async fn lock_suspension(conn: &mut Connection, id: CompanyId) -> Result<bool, sqlx::Error> {
+    let suspended =
+        sqlx::query_scalar!(r#"select suspended_at is not null as "suspended!" from companies where id = $1 for share"#, id.uuid());
+    Ok(suspended.fetch_optional(conn).await?.unwrap_or(false))
+}
+
 /// An API key as the command line shows it.
 #[derive(Debug)]
 pub struct ListedKey {

@@ -4,19 +4,35 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::audit_trail::{self, Action, ChangedRecord};
+use crate::callers::Caller;
 use crate::companies::queries;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
 use crate::kernel::problem::{Problem, ProblemCode};
 
-/// Suspends a company, but for its deliveries. Returns `false` if it is suspended already.
-pub async fn suspend_company(conn: &mut Connection, company: CompanyId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
-    queries::set_suspended(conn, company, Some(now)).await
+/// Suspends the caller's company, but for its deliveries, in a transaction. Returns `false` if it is suspended already.
+pub async fn suspend_company(conn: &mut Connection, caller: &Caller, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+    set_suspended(conn, caller, Some(now), now).await
 }
 
-/// Ends the suspension of a company, but for its deliveries. Returns `false` if it is not suspended.
-pub async fn resume_company(conn: &mut Connection, company: CompanyId) -> Result<bool, sqlx::Error> {
-    queries::set_suspended(conn, company, None).await
+/// Ends the suspension of the caller's company, but for its deliveries, in a transaction. Returns `false` if it is not suspended.
+pub async fn resume_company(conn: &mut Connection, caller: &Caller, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+    set_suspended(conn, caller, None, now).await
+}
+
+async fn set_suspended(
+    conn: &mut Connection,
+    caller: &Caller,
+    since: Option<DateTime<Utc>>,
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
+    let changed = queries::set_suspended(conn, caller.company, since).await?;
+    if changed {
+        let (entry, company) = (Action::Updated(&["suspended_at"]), ChangedRecord::Company(caller.company));
+        audit_trail::record(conn, caller, entry, company, now).await?;
+    }
+    Ok(changed)
 }
 
 /// Whether the company is suspended.
@@ -27,4 +43,10 @@ pub async fn is_suspended(conn: &mut Connection, company: CompanyId) -> Result<b
 /// Refuses whoever acts for a company that is suspended.
 pub async fn must_not_be_suspended(conn: &mut Connection, company: CompanyId) -> Result<(), Problem> {
     if is_suspended(conn, company).await? { Err(ProblemCode::CompanySuspended.into()) } else { Ok(()) }
+}
+
+/// Refuses whoever acts for a company that is suspended, and otherwise keeps it from being suspended until the transaction ends: what a
+/// request does that came before the suspension is then seen by whoever suspends the company.
+pub async fn must_stay_unsuspended(conn: &mut Connection, company: CompanyId) -> Result<(), Problem> {
+    if queries::lock_suspension(conn, company).await? { Err(ProblemCode::CompanySuspended.into()) } else { Ok(()) }
 }

@@ -8,33 +8,31 @@
 //! variables           the variables of the environment that are settings
 //! files               the settings that such a variable does not have itself, but in a file
 //! layer               what one source says, with the list of identity providers as sections by name
+//! http                where and how the service listens
 //! admin_listen        where the metrics are
 //! ```
 
 mod admin_listen;
 mod files;
+mod http;
 mod layer;
 mod variables;
 
-use std::net::SocketAddr;
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use config::{ConfigError, Environment as Variables, File, FileFormat, Source};
-use ipnet::IpNet;
 use nix::unistd::geteuid;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use crate::config::layer::{Layer, refuse_unlisted};
-use crate::kernel::client_address::{ForwardedHeader, TrustedProxies};
-use crate::kernel::web_origin::WebOrigin;
-use crate::kernel::{database, http_server, logging, settings, traces};
+use crate::kernel::{database, logging, settings, traces};
 use crate::providers::{self, mail, sms};
 use crate::{audit_trail, companies, declared, developers, gateways, operators, portal, realtime, storefront, webhooks};
 
 pub use admin_listen::AdminListen;
+pub use http::Http;
 
 const DEFAULTS: &str = include_str!("../../config/default.toml");
 
@@ -108,59 +106,6 @@ impl std::str::FromStr for Environment {
             "development" => Ok(Self::Development),
             "production" => Ok(Self::Production),
             _ => Err("environment must be \"development\" or \"production\""),
-        }
-    }
-}
-
-/// `[http]`
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Http {
-    /// Address and port to listen on.
-    pub listen: SocketAddr,
-    /// Where `/metrics` is. `None`: [`AdminListen::default`].
-    #[serde(deserialize_with = "settings::optional")]
-    pub admin_listen: Option<AdminListen>,
-    /// The time in which the head of a request must arrive.
-    #[serde(deserialize_with = "settings::time")]
-    pub header_timeout: Duration,
-    /// Maximum number of open connections. Further ones wait in the system's queue.
-    pub max_connections: NonZeroU32,
-    /// Maximum number of open connections of one client address, except of a trusted proxy. Further ones are closed at once.
-    pub max_connections_per_address: NonZeroU32,
-    /// How long a response may wait for a client that does not read it.
-    #[serde(deserialize_with = "settings::time")]
-    pub write_timeout: Duration,
-    /// Networks of proxies whose [`forwarded_header`](Self::forwarded_header) is trusted.
-    #[serde(deserialize_with = "settings::list")]
-    pub trusted_proxies: Vec<IpNet>,
-    /// The header in which these proxies name the client.
-    pub forwarded_header: ForwardedHeader,
-    /// Origins of web pages that may call the service (CORS). An unlisted page must not get a customer's token.
-    #[serde(deserialize_with = "settings::list")]
-    pub cors_origins: Vec<WebOrigin>,
-    /// How long `/readyz` fails before the listener closes on SIGTERM. `None`: see [`Config::shutdown_delay`].
-    #[serde(deserialize_with = "settings::optional_time")]
-    pub shutdown_delay: Option<Duration>,
-}
-
-impl Http {
-    /// Where the metrics are served. `None`: nowhere.
-    pub fn metrics_address(&self) -> Option<SocketAddr> {
-        match self.admin_listen.unwrap_or_default() {
-            AdminListen::At(address) => Some(address),
-            AdminListen::Off => None,
-        }
-    }
-
-    /// The limits of connections, as the server takes them.
-    pub fn limits(&self) -> http_server::Limits {
-        http_server::Limits {
-            header_timeout: self.header_timeout,
-            write_timeout: self.write_timeout,
-            connections: self.max_connections,
-            connections_per_address: self.max_connections_per_address,
-            proxies: TrustedProxies::new(&self.trusted_proxies, self.forwarded_header),
         }
     }
 }
@@ -289,6 +234,8 @@ mod tests {
         assert!(refused("PORTICO_HTTP__LISTEN", "nowhere").contains("http.listen"));
         assert!(refused("PORTICO_ENVIRONMENT", "staging").contains("development"));
         assert!(refused("PORTICO_HTTP__TRUSTED_PROXIES", "10.0.0.0/99").contains("10.0.0.0/99"));
+        let misspelt = with_variables(&[("PORTICO_PROVIDERS__IPD_A__CLIENT_SECRET", "x")]).unwrap_err().to_string();
+        assert_eq!(misspelt, "providers.ipd_a belongs to no entry of [[providers.oidc]]");
     }
 
     #[test]
@@ -335,8 +282,6 @@ mod tests {
             let error = refused(&text);
             assert!(error.contains(message), "{text}: {error}");
         }
-        let misspelt = with_variables(&[("PORTICO_PROVIDERS__IPD_A__CLIENT_SECRET", "x")]).unwrap_err().to_string();
-        assert_eq!(misspelt, "providers.ipd_a belongs to no entry of [[providers.oidc]]");
     }
 
     #[test]

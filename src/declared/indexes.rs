@@ -20,7 +20,7 @@ impl Declared {
             return Ok(());
         }
         // The lock is released when the connection ends.
-        let mut conn = self.pool.acquire_patient().await?;
+        let mut conn = self.pool.owner().acquire_patient().await?;
         while !queries::try_lock(&mut conn, LOCK).await? {
             sleep(RETRY_DELAY).await;
         }

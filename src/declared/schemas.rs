@@ -44,7 +44,10 @@ fn listed(kinds: &[Records]) -> String {
 impl Unsuitable {
     /// Whether the error may be temporary, that is, not caused by the files.
     pub fn may_pass(&self) -> bool {
-        matches!(self, Self::NotMigrated(MigrationError::Missing(_) | MigrationError::Database(_)) | Self::Database(_))
+        matches!(
+            self,
+            Self::NotMigrated(MigrationError::Missing(_) | MigrationError::NoRight | MigrationError::Database(_)) | Self::Database(_)
+        )
     }
 }
 

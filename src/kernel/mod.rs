@@ -2,6 +2,8 @@
 
 pub mod access_log;
 pub mod cache_metrics;
+#[cfg(test)]
+mod captured_log;
 pub mod client_address;
 pub mod clock;
 pub mod crypto;

@@ -70,7 +70,7 @@ pub use role::{InvalidRole, Role};
 pub use session::{LiveSession, Method, OperatorSession, SessionToken};
 pub use sign_in::{Progress, SignInRefusal, SignedIn};
 pub use state::{Operators, Parts, Settings, TotpPolicy};
-pub use totp::{CodeRefusal, Enrolment, QrPath, RecoveryCode, SEALED, count_operators_with_other_codes};
+pub use totp::{CodeRefusal, Enrolment, QrPath, RecoveryCode, SEALED, count_operators_by_key_of_codes, count_operators_with_other_codes};
 
 /// The reason why an operator could not be created.
 #[derive(Debug, thiserror::Error)]

@@ -19,6 +19,7 @@ use url::Url;
 use crate::contact::EmailAddress;
 use crate::kernel::metrics::{Counter, Family, Registry};
 use crate::kernel::settings;
+use crate::kernel::traces::{self, SpanKind};
 use crate::providers::mailbox::{Captured, Channel, Mailbox};
 
 const CONNECT_TIME_LIMIT: Duration = Duration::from_secs(3);
@@ -97,10 +98,18 @@ crate::labels! {
     }
 }
 
+/// The SMTP server.
+#[derive(Clone, Debug)]
+struct Server {
+    transport: AsyncSmtpTransport<Tokio1Executor>,
+    /// Its name, for traces.
+    host: Option<String>,
+}
+
 /// Sends mail through one SMTP server, if there is one.
 #[derive(Clone, Debug)]
 pub struct Mail {
-    transport: Option<AsyncSmtpTransport<Tokio1Executor>>,
+    server: Option<Server>,
     from: Party,
     timeout: Duration,
     mailbox: Option<Mailbox>,
@@ -111,18 +120,20 @@ impl Mail {
     /// Creates the client from the settings. With a mailbox, every mail is also stored there, and no server is required.
     /// `plaintext_password` decides where the settings do not.
     pub fn new(settings: &Settings, plaintext_password: bool, mailbox: Option<Mailbox>) -> Result<Self, SettingsError> {
-        let transport = match settings.smtp_url.expose_secret() {
+        let server = match settings.smtp_url.expose_secret() {
             "" => None,
             url => {
                 let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map_err(SettingsError::SmtpUrl)?;
                 if shows_password(url) && !settings.plaintext_password.unwrap_or(plaintext_password) {
                     return Err(SettingsError::PlaintextPassword);
                 }
-                Some(builder.timeout(Some(CONNECT_TIME_LIMIT.min(settings.timeout / 2))).build())
+                let transport = builder.timeout(Some(CONNECT_TIME_LIMIT.min(settings.timeout / 2))).build();
+                let host = Url::parse(url).ok().and_then(|url| url.host_str().map(ToOwned::to_owned));
+                Some(Server { transport, host })
             }
         };
         let from = settings.from.parse().map_err(SettingsError::From)?;
-        Ok(Self { transport, from, timeout: settings.timeout, mailbox, sent: Family::default() })
+        Ok(Self { server, from, timeout: settings.timeout, mailbox, sent: Family::default() })
     }
 
     /// Registers what is counted of mails.
@@ -132,12 +143,12 @@ impl Mail {
 
     /// Whether a server or a mailbox is configured.
     pub fn is_available(&self) -> bool {
-        self.transport.is_some() || self.mailbox.is_some()
+        self.server.is_some() || self.mailbox.is_some()
     }
 
     /// Checks that the server responds and accepts the credentials. Returns `None` if no server is configured.
     pub async fn greet(&self) -> Option<Result<(), SendMailError>> {
-        let greeted = self.answer_to(self.transport.as_ref()?.test_connection()).await;
+        let greeted = self.answer_to(self.server.as_ref()?.transport.test_connection()).await;
         Some(match greeted {
             Ok(true) => Ok(()),
             Ok(false) => Err(SendMailError::not_taken("the mail server closed the connection")),
@@ -166,14 +177,31 @@ impl Mail {
     }
 
     async fn hand_over(&self, letter: &Letter<'_>) -> Result<(), SendMailError> {
-        match &self.transport {
-            Some(transport) => self.answer_to(transport.send(self.message(letter)?)).await.map(drop),
+        match &self.server {
+            Some(server) => self.hand_over_to(server, self.message(letter)?).await,
             None if self.mailbox.is_some() => Ok(()),
             None => {
                 tracing::warn!("a mail was not sent, because mail.smtp_url names no mail server");
                 Err(SendMailError::not_taken("no mail server is configured"))
             }
         }
+    }
+
+    /// Hands the mail over, as part of the trace of what needs it. The span says nothing of the mail, which is personal.
+    async fn hand_over_to(&self, server: &Server, message: Message) -> Result<(), SendMailError> {
+        let span = traces::part_now(SpanKind::Client, "send a mail");
+        let sent = self.answer_to(server.transport.send(message)).await.map(drop);
+        if let Some(mut span) = span {
+            if let Some(host) = &server.host {
+                span.set("server.address", host.clone());
+            }
+            match &sent {
+                Ok(()) => {}
+                Err(SendMailError::Silence) => span.fail("timed out"),
+                Err(SendMailError::NotTaken(_)) => span.fail("not taken"),
+            }
+        }
+        sent
     }
 
     /// Returns the response of the server, or an error if it does not respond in time.

@@ -3,6 +3,7 @@
 //! Whoever changes a webhook, in whatever way, causes this in the same transaction.
 
 use crate::audit_trail::ChangedRecord;
+use crate::companies;
 use crate::events::Publisher;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::problem::Problem;
@@ -20,7 +21,10 @@ impl PublishesEvents for Subscription {
     async fn follow_up(transaction: &mut RecordTransaction<Webhooks>, change: &Change<'_, Self>) -> Result<(), Problem> {
         let (id, now) = (change.record().id, transaction.now);
         match change {
-            Change::Created(created) => endpoints::insert(transaction.conn(), id, created.fields.status == Status::Paused).await?,
+            Change::Created(created) => {
+                must_stay_unsuspended(transaction).await?;
+                endpoints::insert(transaction.conn(), id, created.fields.status == Status::Paused).await?;
+            }
             Change::Updated(before, after) if after.fields.status != Status::Disabled => {
                 if before.fields.url != after.fields.url {
                     endpoints::forget_certificate(transaction.conn(), id).await?;
@@ -43,10 +47,19 @@ impl PublishesEvents for Subscription {
 
 /// An endpoint begins anew when its webhook is enabled or resumed: time in which nothing was sent does not count as failing.
 async fn follow_status(transaction: &mut RecordTransaction<Webhooks>, id: SubscriptionId, status: Status) -> Result<(), Problem> {
+    if status == Status::Enabled {
+        must_stay_unsuspended(transaction).await?;
+    }
     endpoints::set_paused(transaction.conn(), id, status == Status::Paused).await?;
     if status == Status::Enabled {
         endpoints::reset_health(transaction.conn(), id).await?;
         endpoints::notify_resumed(transaction.conn()).await?;
     }
     Ok(())
+}
+
+/// Nothing may begin to be delivered for a company that was suspended since the request was admitted.
+async fn must_stay_unsuspended(transaction: &mut RecordTransaction<Webhooks>) -> Result<(), Problem> {
+    let company = transaction.caller.company;
+    companies::must_stay_unsuspended(transaction.conn(), company).await
 }

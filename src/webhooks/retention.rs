@@ -23,7 +23,7 @@ const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(3600);
 impl Webhooks {
     /// Creates the partitions of today and the coming days, before the first event of a program's life.
     pub async fn create_partitions(&self) -> Result<(), HousekeepingError> {
-        let mut conn = self.worker_pool.acquire_patient().await?;
+        let mut conn = self.worker_pool.owner().acquire_patient().await?;
         match daily_partitions::keep_house(&mut conn).await? {
             true => create_ahead(&mut conn, self.clock.now()).await,
             false => Ok(()),
@@ -33,7 +33,7 @@ impl Webhooks {
     /// Creates the partitions of the coming days and deletes what is past its retention. Events are last: one is needed as long as a
     /// delivery of it is in the log. Does nothing while another instance does it.
     pub async fn maintain_partitions(&self) -> Result<(), HousekeepingError> {
-        let mut conn = self.worker_pool.acquire_patient().await?;
+        let mut conn = self.worker_pool.owner().acquire_patient().await?;
         if !daily_partitions::keep_house(&mut conn).await? {
             return Ok(());
         }

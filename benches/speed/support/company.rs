@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use portico::kernel::ids::CompanyId;
 use serde_json::{Value, json};
 
 use super::calls::{Caller, request};
@@ -11,6 +12,7 @@ use super::service::Service;
 pub struct Company {
     /// The `Authorization` header.
     pub key: String,
+    pub id: CompanyId,
 }
 
 impl Company {
@@ -19,12 +21,12 @@ impl Company {
         let company = run(service, &["company", "create", "Neighbour", "--json"]);
         let id = company["company"]["id"].as_str().unwrap();
         let key = run(service, &["key", "create", "--company", id, "--scopes", "events,read,write,admin", "--json"]);
-        Self { key: format!("Bearer {}", key["key"]["key"].as_str().unwrap()) }
+        Self { key: format!("Bearer {}", key["key"]["key"].as_str().unwrap()), id: id.parse().unwrap() }
     }
 
     /// The demonstration company.
     pub fn demo(service: &Service) -> Self {
-        Self { key: service.api_key() }
+        Self { key: service.api_key(), id: service.demo.company }
     }
 
     /// Subscribes every endpoint to `event`, with further members of the webhook.
@@ -38,7 +40,8 @@ impl Company {
     }
 }
 
-fn run(service: &Service, arguments: &[&str]) -> Value {
+/// Runs a command that prints JSON.
+pub fn run(service: &Service, arguments: &[&str]) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_portico"))
         .args(arguments)
         .env("PORTICO_ENVIRONMENT", "development")

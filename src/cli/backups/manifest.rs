@@ -15,6 +15,7 @@ use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database::{Pool, server_version};
 use crate::kernel::migrations;
 use crate::kernel::sealed_values;
+use crate::operators;
 
 /// The form of the directory. A version refuses those that it does not know.
 const FORMAT: u32 = 1;
@@ -32,10 +33,14 @@ pub(super) struct Manifest {
     pub(super) migrations: Vec<i64>,
     /// The fingerprint of the application key.
     pub(super) application_key: String,
-    /// How many secrets are sealed under which key, by its fingerprint. This and the next two are [`Needs`].
+    /// How many secrets are sealed under which key, by its fingerprint. This and the next three are [`Needs`].
     pub(super) sealed: BTreeMap<String, u64>,
     /// How many none of the keys opened.
     pub(super) lost: u64,
+    /// Of how many operators the recovery codes need which key, by its fingerprint. Those that a version made which did not note the key are
+    /// not among them, and neither are any in a backup that such a version made.
+    #[serde(default)]
+    pub(super) recovery_codes: BTreeMap<String, u64>,
     /// The declared kinds that have records.
     pub(super) kinds: Vec<String>,
     pub(super) dump: Dump,
@@ -56,29 +61,38 @@ pub(super) struct Dump {
 pub(super) struct Needs {
     sealed: BTreeMap<String, u64>,
     lost: u64,
+    recovery_codes: BTreeMap<String, u64>,
     kinds: BTreeSet<String>,
 }
 
 impl Needs {
     pub(super) async fn look(pool: &Pool, key: &ApplicationKey) -> Result<Self, sqlx::Error> {
         let census = sealed_values::count(pool, key, &app::sealed_columns()).await?;
-        let records = declared::count_records_of_others(&mut pool.acquire().await?, &[]).await?;
+        let mut conn = pool.acquire().await?;
+        let records = declared::count_records_of_others(&mut conn, &[]).await?;
+        let recovery_codes = operators::count_operators_by_key_of_codes(&mut conn).await?;
         Ok(Self {
             sealed: census.by_key.iter().map(|(fingerprint, count)| (fingerprint.to_string(), *count)).collect(),
             lost: census.lost.values().sum(),
+            recovery_codes: recovery_codes.iter().map(|(fingerprint, count)| (fingerprint.to_string(), count.unsigned_abs())).collect(),
             kinds: records.into_iter().map(|records| records.kind).collect(),
         })
     }
 
     /// What either has; of two numbers, the larger one.
     pub(super) fn or(mut self, other: Self) -> Self {
-        for (fingerprint, count) in other.sealed {
-            let known = self.sealed.entry(fingerprint).or_default();
-            *known = count.max(*known);
-        }
+        take_larger(&mut self.sealed, other.sealed);
+        take_larger(&mut self.recovery_codes, other.recovery_codes);
         self.lost = self.lost.max(other.lost);
         self.kinds.extend(other.kinds);
         self
+    }
+}
+
+fn take_larger(known: &mut BTreeMap<String, u64>, other: BTreeMap<String, u64>) {
+    for (fingerprint, count) in other {
+        let known = known.entry(fingerprint).or_default();
+        *known = count.max(*known);
     }
 }
 
@@ -88,7 +102,7 @@ impl Manifest {
         pool: &Pool,
         key: &ApplicationKey,
         made_at: DateTime<Utc>,
-        Needs { sealed, lost, kinds }: Needs,
+        Needs { sealed, lost, recovery_codes, kinds }: Needs,
         dump: Dump,
     ) -> Result<Self, Failure> {
         Ok(Self {
@@ -100,6 +114,7 @@ impl Manifest {
             application_key: key.fingerprint().to_string(),
             sealed,
             lost,
+            recovery_codes,
             kinds: kinds.into_iter().collect(),
             dump,
         })
@@ -135,10 +150,11 @@ mod tests {
         let needs = |sealed: &[(&str, u64)], lost, kinds: &[&str]| Needs {
             sealed: sealed.iter().map(|(fingerprint, count)| ((*fingerprint).to_owned(), *count)).collect(),
             lost,
+            recovery_codes: BTreeMap::from([("old".to_owned(), lost)]),
             kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
         };
         let both = needs(&[("old", 8), ("new", 1)], 2, &["garden/pots"]).or(needs(&[("new", 9)], 0, &["garden/tools"]));
         assert_eq!(both.sealed, BTreeMap::from([("new".to_owned(), 9), ("old".to_owned(), 8)]));
-        assert_eq!((both.lost, both.kinds.len()), (2, 2));
+        assert_eq!((both.lost, both.kinds.len(), both.recovery_codes["old"]), (2, 2, 2));
     }
 }

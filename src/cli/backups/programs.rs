@@ -31,9 +31,11 @@ pub(super) async fn unless_stopped<T>(stop: &CancellationToken, work: impl Futur
     }
 }
 
-/// The database of the settings. The private one of development has no URL that outlives it.
+/// The database of the settings, for the role that owns the tables: the other one may neither read all of it nor make any. The private one of
+/// development has no URL that outlives it.
 pub(super) fn database_url(config: &Config) -> Result<&DatabaseUrl, Failure> {
-    Ok(config.database.url.as_ref().ok_or("backups are of the database that database.url names, and it names none")?)
+    let url = config.database.url.as_ref().map(|url| config.database.owner_url.as_ref().unwrap_or(url));
+    Ok(url.ok_or("backups are of the database that database.url names, and it names none")?)
 }
 
 /// Starts `program` with these arguments on this database.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -22,10 +23,11 @@ use crate::cli::backups::{CHUNK, DUMP};
 use crate::cli::progress::Progress;
 use crate::config::Config;
 use crate::kernel::clock::timestamp;
+use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database::{DatabaseUrl, Pool};
 use crate::kernel::migrations;
 use crate::kernel::signals;
-use crate::kernel::terminal::say;
+use crate::kernel::terminal::{complain, say};
 
 /// `portico restore`
 #[derive(Args, Debug)]
@@ -50,6 +52,12 @@ pub(in crate::cli) async fn run(config: &Config, arguments: &Arguments) -> Resul
     let restored = unless_stopped(&stop, restore(url, &dump, &manifest.dump, &database.pool)).await;
     database.stop().await;
     let missing = restored?;
+    for (needed, operators) in codes_without_key(&manifest, &key) {
+        complain(&format!(
+            "the recovery codes of {operators} operators need the application key {needed}, which is not configured: they work once \
+             previous_application_keys names it, and otherwise their owners have to make new ones in the console"
+        ));
+    }
     say(&if arguments.json {
         json!({ "restore": { "directory": arguments.directory, "manifest": manifest, "missing_migrations": missing } }).to_string()
     } else {
@@ -63,13 +71,21 @@ pub(in crate::cli) async fn run(config: &Config, arguments: &Arguments) -> Resul
     Ok(())
 }
 
+/// The keys that recovery codes in the backup need and that are not configured, each with the number of operators. A backup without them is
+/// restored nevertheless: when a key is replaced for good, the recovery codes that were made with it do not work any more.
+fn codes_without_key<'m>(manifest: &'m Manifest, key: &ApplicationKey) -> Vec<(&'m str, u64)> {
+    let configured: Vec<_> = iter::once(key.fingerprint()).chain(key.previous()).map(|fingerprint| fingerprint.to_string()).collect();
+    let needed = manifest.recovery_codes.iter().filter(|(fingerprint, _)| !configured.contains(fingerprint));
+    needed.map(|(fingerprint, operators)| (fingerprint.as_str(), *operators)).collect()
+}
+
 /// Restores all or nothing. Returns how many migrations of this version are missing afterwards.
 async fn restore(url: &DatabaseUrl, file: &Path, dump: &Dump, pool: &Pool) -> Result<usize, Failure> {
     let tables = sqlx::query_scalar!(
         r#"select count(*) as "count!" from pg_class join pg_namespace on pg_namespace.oid = relnamespace
            where relkind in ('r', 'p', 'v', 'm', 'f') and nspname <> 'information_schema' and nspname not like 'pg\_%'"#
     );
-    let tables = tables.fetch_one(pool).await?;
+    let tables = tables.fetch_one(pool.owner()).await?;
     if tables > 0 {
         return Err(Refusal::NotEmpty(tables).into());
     }
@@ -100,6 +116,7 @@ async fn restore(url: &DatabaseUrl, file: &Path, dump: &Dump, pool: &Pool) -> Re
     let status = pg_restore.wait().await?;
     must_have_succeeded("pg_restore", status, &complaints)?;
     fed?;
+    migrations::grant(pool).await?;
     Ok(migrations::difference(pool).await?.missing)
 }
 

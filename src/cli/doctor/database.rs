@@ -1,4 +1,4 @@
-//! Checks of the database: connection, migrations, clock, and declared extensions.
+//! Checks of the database: connection, migrations, roles, clock, and declared extensions.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -7,19 +7,71 @@ use crate::cli::doctor::Finding::{self, Bad, Good, Note};
 use crate::config::Config;
 use crate::declared::Declared;
 use crate::kernel::clock::Clock;
-use crate::kernel::database::{Pool, server_version};
+use crate::kernel::database::{Pool, is_forbidden, server_version};
 use crate::kernel::error_chain::chain;
 use crate::kernel::migrations;
+use crate::kernel::migrations::rights::{self, Amiss, Power};
 
 /// The tolerated difference between the clocks of the service and the database.
 const CLOCK_TOLERANCE: TimeDelta = TimeDelta::seconds(5);
 
+/// How many rights are listed that are missing or too many.
+const SHOWN_RIGHTS: usize = 5;
+
 pub(super) async fn look(pool: &Pool) -> Vec<(&'static str, Finding)> {
     let version = match server_version(pool).await {
         Ok(version) => Good(format!("PostgreSQL {version} answers")),
+        Err(error) if is_forbidden(&error) && pool.guest().is_some() => {
+            return vec![("roles", Bad(format!("{} may not connect to the database: run portico migrate", pool.servers().role())))];
+        }
         Err(error) => return vec![("database", Bad(format!("cannot be reached: {}", chain(&error))))],
     };
-    vec![("database", version), ("migrations", migrations(pool).await), ("clock", clock(pool).await)]
+    vec![("database", version), ("migrations", migrations(pool).await), ("roles", roles(pool).await), ("clock", clock(pool).await)]
+}
+
+/// Whether the role of the service may do what it has to and, if another one owns the tables, nothing else.
+async fn roles(pool: &Pool) -> Finding {
+    let role = pool.servers().role();
+    let looked = async {
+        let power = rights::find_power(pool, role).await?;
+        let amiss = if pool.guest().is_some() { rights::list_amiss(pool, role).await? } else { Vec::new() };
+        // Whether the owner can connect.
+        Ok::<_, sqlx::Error>((power, amiss, server_version(pool.owner()).await?))
+    };
+    match looked.await {
+        Err(error) => Bad(chain(&error)),
+        Ok((None, ..)) => Note("there are no tables yet".to_owned()),
+        Ok((Some(power), amiss, _)) => judge_roles(role, pool.guest().map(|_| pool.owner().servers().role()), power, &amiss),
+    }
+}
+
+fn judge_roles(role: &str, owner: Option<&str>, power: Power, amiss: &[Amiss]) -> Finding {
+    let listed = |needed| amiss.iter().filter(|amiss| amiss.needed == needed).map(ToString::to_string).collect::<Vec<_>>();
+    let (lacking, excessive) = (listed(true), listed(false));
+    match owner {
+        None if power.acts_as_owner => {
+            Good(format!("{role} owns the tables; database.owner_url can name an owner, so that {role} needs less"))
+        }
+        None => Note(format!("{role} does not own the tables, so this instance adds and drops no partitions: see database.owner_url")),
+        Some(owner) if power.acts_as_owner => {
+            Bad(format!("{role} may do what only {owner} should: it owns the tables, acts as their owner, or is a superuser"))
+        }
+        Some(_) if power.has_attributes => {
+            Bad(format!("{role} can do more than it needs: take createdb, createrole, replication and bypassrls from it"))
+        }
+        Some(_) if !lacking.is_empty() => Bad(format!("{role} lacks {}: run portico migrate", shortened(&lacking))),
+        Some(_) if !excessive.is_empty() => Bad(format!("{role} can do more than it needs: {}", shortened(&excessive))),
+        Some(owner) => Good(format!("{role} reads and writes, and {owner} owns the tables")),
+    }
+}
+
+/// The first of them, and how many there are besides.
+fn shortened(rights: &[String]) -> String {
+    let shown = rights[..rights.len().min(SHOWN_RIGHTS)].join(", ");
+    match rights.len().saturating_sub(SHOWN_RIGHTS) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 async fn migrations(pool: &Pool) -> Finding {

@@ -28,6 +28,11 @@ impl Fingerprint {
         sealed.first_chunk().copied().map(Self)
     }
 
+    /// One that was stored; `None` if these bytes are none.
+    pub fn stored(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+
     /// The bytes, for storing.
     pub fn bytes(&self) -> &[u8] {
         &self.0

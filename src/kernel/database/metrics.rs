@@ -1,7 +1,7 @@
 //! What is measured of pools and statements.
 
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use deadpool::Status;
 use crate::kernel::database::pool::Observed;
 use crate::kernel::database::statement_name::statement_name;
 use crate::kernel::database::{is_unavailable, took_too_long, violated_constraint};
-use crate::kernel::metrics::{Counter, Durations, Family, Histogram, Kind, Registry, durations_by};
+use crate::kernel::metrics::{Counter, Durations, Family, Histogram, Kind, Registry, TailHasher, durations_by};
 
 /// Statements with a text of their own beyond this number are named anew each time. There are fewer; some texts are made at run time.
 const MAX_KNOWN: usize = 2_000;
@@ -52,7 +52,7 @@ struct Inner {
     statements: Durations<StatementLabels>,
     failures: Family<FailureLabels, Counter>,
     pools: Mutex<Vec<Observed>>,
-    known: RwLock<HashMap<Box<str>, Statement, BuildHasherDefault<Tail>>>,
+    known: RwLock<HashMap<Box<str>, Statement, BuildHasherDefault<TailHasher>>>,
 }
 
 /// The series of a statement.
@@ -177,23 +177,6 @@ fn reason(error: &sqlx::Error) -> &'static str {
         _ if violated_constraint(error).is_some() => "constraint",
         sqlx::Error::Database(error) if error.code().is_some_and(|code| code.starts_with("40")) => "conflict",
         _ => "other",
-    }
-}
-
-/// Hashes the end of a text. Every statement is looked up, and reading all of it each time would be most of the cost; most statements end
-/// differently, and the table compares them.
-#[derive(Default)]
-struct Tail(u64);
-
-impl Hasher for Tail {
-    fn write(&mut self, bytes: &[u8]) {
-        let tail = &bytes[bytes.len().saturating_sub(32)..];
-        let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        self.0 = tail.iter().fold(self.0 ^ bytes.len() as u64 ^ 0xcbf2_9ce4_8422_2325, mix);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
     }
 }
 

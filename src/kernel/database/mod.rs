@@ -34,6 +34,9 @@ pub struct Settings {
     /// `postgres://user:password@host/database`, with several hosts separated by commas. If unset, development starts a private server.
     #[serde(deserialize_with = "settings::optional")]
     pub url: Option<DatabaseUrl>,
+    /// The URL of the role that owns the tables, if that of `url` does not.
+    #[serde(deserialize_with = "settings::optional")]
+    pub owner_url: Option<DatabaseUrl>,
     /// The maximum number of pooled connections of this instance.
     pub max_connections: NonZeroU32,
     /// How long a request waits for a connection before it gets status 503.
@@ -64,6 +67,8 @@ impl DatabaseUrl {
     }
 }
 
+/// The connections of the owner of the tables: for housekeeping, for vacuuming, and for the indexes of declared extensions.
+const OWNERS_CONNECTIONS: u32 = 3;
 /// The time of a statement of background work.
 const BACKGROUND_STATEMENT_TIMEOUT: Duration = Duration::from_secs(15);
 /// After so long between two statements of a transaction, the server rolls it back: its client has vanished. Until then its locks are
@@ -96,7 +101,14 @@ pub fn pool(url: &DatabaseUrl, settings: &Settings) -> Pool {
         acquire_timeout: settings.acquire_timeout,
         statement_timeout: settings.statement_timeout,
     };
-    Pool::new(url.servers().application_name("portico"), limits)
+    let servers = url.servers().application_name("portico");
+    match &settings.owner_url {
+        None => Pool::new(servers, limits),
+        Some(owner) => {
+            let of_owner = Limits { connections: OWNERS_CONNECTIONS, statement_timeout: BACKGROUND_STATEMENT_TIMEOUT, ..limits };
+            Pool::owned_by((owner.servers().application_name("portico owner"), of_owner), servers, limits)
+        }
+    }
 }
 
 /// A separate pool of up to `connections` to the same database, for a few statements that may come in floods: they cannot use up the
@@ -154,6 +166,11 @@ pub fn is_unavailable(error: &sqlx::Error) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether the role may not do what the statement does.
+pub fn is_forbidden(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code == "42501"))
 }
 
 /// Whether the server could not write because its disk is full.

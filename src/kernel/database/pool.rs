@@ -57,6 +57,8 @@ struct Inner {
     /// Of all pools of the database.
     metrics: Metrics,
     waits: Waits,
+    /// The connections of the role that owns the tables, if that is another one.
+    owner: Option<Pool>,
 }
 
 /// A pool as its metrics see it, which do not keep it.
@@ -73,15 +75,22 @@ impl Observed {
 impl Pool {
     /// A pool that connects on first use, so that the program starts, and reports the failure, while the database is unavailable.
     pub fn new(servers: Servers, limits: Limits) -> Self {
-        Self::named("requests", servers, limits, Metrics::new())
+        Self::named("requests", servers, limits, Metrics::new(), None)
+    }
+
+    /// A pool of a role that does not own the tables, with connections of the one that does.
+    pub fn owned_by(owner: (Servers, Limits), servers: Servers, limits: Limits) -> Self {
+        let metrics = Metrics::new();
+        let owner = Self::named("owner", owner.0, owner.1, metrics.clone(), None);
+        Self::named("requests", servers, limits, metrics, Some(owner))
     }
 
     /// A further pool to the same database, measured together with this one.
     pub fn beside(&self, name: &'static str, servers: Servers, limits: Limits) -> Self {
-        Self::named(name, servers, limits, self.0.metrics.clone())
+        Self::named(name, servers, limits, self.0.metrics.clone(), self.0.owner.clone())
     }
 
-    fn named(name: &'static str, servers: Servers, limits: Limits, metrics: Metrics) -> Self {
+    fn named(name: &'static str, servers: Servers, limits: Limits, metrics: Metrics, owner: Option<Self>) -> Self {
         let connector = Connector::new(servers.with(super::session_settings(limits.statement_timeout)));
         let connections = managed::Pool::builder(connector)
             .max_size(limits.connections as usize)
@@ -91,7 +100,7 @@ impl Pool {
             .build()
             .expect("a runtime is given for the timeouts");
         let (tidied_at, waits) = (Mutex::new(Instant::now()), metrics.of_pool(name));
-        let inner = Arc::new(Inner { connections, servers, limits, tidied_at, name, metrics, waits });
+        let inner = Arc::new(Inner { connections, servers, limits, tidied_at, name, metrics, waits, owner });
         inner.metrics.observe(Observed(Arc::downgrade(&inner)));
         Self(inner)
     }
@@ -109,6 +118,17 @@ impl Pool {
     /// The servers that it connects to.
     pub fn servers(&self) -> &Servers {
         &self.0.servers
+    }
+
+    /// The pool for what only the owner of the tables may do, such as adding and dropping partitions. It is this one, unless the settings
+    /// name another role.
+    pub fn owner(&self) -> &Self {
+        self.0.owner.as_ref().unwrap_or(self)
+    }
+
+    /// The role of this pool, if the settings name another one that owns the tables.
+    pub fn guest(&self) -> Option<&str> {
+        Some(self.0.servers.role()).filter(|role| *role != self.owner().0.servers.role())
     }
 
     /// The clock of the database.
@@ -150,8 +170,15 @@ impl Pool {
         Transaction::begin(self.acquire().await?, "begin").await
     }
 
-    /// Lets nobody take a connection any more, and closes those that nobody uses.
+    /// Lets nobody take a connection any more, of the owner neither, and closes those that nobody uses.
     pub async fn close(&self) {
+        self.close_own().await;
+        if let Some(owner) = &self.0.owner {
+            owner.close_own().await;
+        }
+    }
+
+    async fn close_own(&self) {
         let unused = self.0.connections.retain(|_, _| false).removed;
         self.0.connections.close();
         let farewells = unused.into_iter().map(|conn| timeout(CLOSE_TIMEOUT, conn.close()));

@@ -59,6 +59,11 @@ impl Servers {
         &self.options[self.shared.writable.load(Ordering::Relaxed)]
     }
 
+    /// The role that connects.
+    pub fn role(&self) -> &str {
+        self.options[0].get_username()
+    }
+
     /// The clock of the writable server.
     pub fn clock(&self) -> &ServerClock {
         &self.shared.clock

@@ -18,6 +18,7 @@
 
 mod process;
 mod read;
+mod tail_hasher;
 
 use std::fmt;
 use std::sync::atomic::AtomicU64;
@@ -31,6 +32,7 @@ use prometheus_client::registry::{self, Metric};
 pub use prometheus_client::metrics::family::Family;
 pub use prometheus_client::metrics::histogram::Histogram;
 pub use read::{Each, Kind};
+pub use tail_hasher::TailHasher;
 
 use read::Read;
 

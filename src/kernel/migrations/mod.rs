@@ -4,6 +4,7 @@
 //! next one. The table `schema_compatibility` says which binaries can.
 
 mod beforehand;
+pub mod rights;
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::{Connection, PgConnection};
 use tokio::time::sleep;
 
-use crate::kernel::database::{Pool, is_unavailable};
+use crate::kernel::database::{Pool, is_forbidden, is_unavailable};
 
 /// Everything in `migrations/`, embedded in the binary.
 static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
@@ -48,18 +49,33 @@ pub enum MigrationError {
     /// A migration failed.
     #[error("the migrations could not be applied")]
     Failed(#[from] MigrateError),
+    /// The role of the service may not even read which migrations there are.
+    #[error(
+        "the role of database.url has no right to the tables: run portico migrate, which grants it, with the role that owns them in \
+         database.owner_url"
+    )]
+    NoRight,
+    /// The rights of the service's role could not be granted.
+    #[error("the role of database.url could not be given its rights")]
+    Rights(#[source] sqlx::Error),
     /// A database error.
     #[error("the database cannot be reached")]
-    Database(#[from] sqlx::Error),
+    Database(#[source] sqlx::Error),
+}
+
+impl From<sqlx::Error> for MigrationError {
+    fn from(error: sqlx::Error) -> Self {
+        if is_forbidden(&error) { Self::NoRight } else { Self::Database(error) }
+    }
 }
 
 impl MigrationError {
     /// Whether the database is away, and may be in order when it is back.
     pub fn may_pass(&self) -> bool {
         match self {
-            Self::Database(error) | Self::Failed(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) => {
-                is_unavailable(error)
-            }
+            Self::Database(error)
+            | Self::Rights(error)
+            | Self::Failed(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) => is_unavailable(error),
             _ => false,
         }
     }
@@ -74,19 +90,50 @@ pub struct Difference {
     pub newer: usize,
 }
 
-/// Applies all missing migrations. A database that is ahead of this binary, and that it can work with, is left as it is.
+/// Applies all missing migrations, and gives the role of the service its rights if another one owns the tables. A database that is ahead of
+/// this binary, and that it can work with, is left as it is.
 pub async fn apply(pool: &Pool) -> Result<Difference, MigrationError> {
-    let difference = difference(pool).await?;
+    let difference = difference(pool.owner()).await?;
     if difference.missing > 0 {
-        // If this program ends meanwhile, so does the statement.
-        let mut conn = pool.servers().with([("client_connection_check_interval", "1s")]).connect().await?;
-        lock(&mut conn).await?;
-        beforehand::make_indexes(&mut conn).await?;
+        let mut conn = alone(pool).await?;
+        if let Some(role) = pool.guest() {
+            rights::grant_beforehand(&mut conn, role).await.map_err(MigrationError::Rights)?;
+        }
+        beforehand::make_indexes(&mut conn).await.map_err(MigrationError::Database)?;
         // `run` is the same, but its future cannot be spawned.
         MIGRATIONS.run_direct(None, &mut conn, false).await?;
         conn.close().await?;
     }
+    if difference.newer == 0 {
+        grant(pool).await?;
+    }
     Ok(difference)
+}
+
+/// Gives the role of the service exactly its rights, if another one owns the tables and something is amiss.
+pub async fn grant(pool: &Pool) -> Result<(), MigrationError> {
+    let Some(role) = pool.guest() else { return Ok(()) };
+    if rights::find_power(pool.owner(), role).await.map_err(MigrationError::Rights)?.is_some_and(|power| power.acts_as_owner) {
+        tracing::warn!(role, "the role of database.url may do all that the owner of the tables may: see portico doctor");
+        return Ok(());
+    }
+    if rights::list_amiss(pool.owner(), role).await.map_err(MigrationError::Rights)?.is_empty() {
+        return Ok(());
+    }
+    let mut conn = alone(pool).await?;
+    rights::grant(&mut conn, role).await.map_err(MigrationError::Rights)?;
+    Ok(conn.close().await?)
+}
+
+/// A connection of the owner of the tables, on which nobody else migrates.
+async fn alone(pool: &Pool) -> Result<PgConnection, MigrationError> {
+    let locked = async {
+        // If this program ends meanwhile, so does the statement.
+        let mut conn = pool.owner().servers().with([("client_connection_check_interval", "1s")]).connect().await?;
+        lock(&mut conn).await?;
+        Ok::<_, sqlx::Error>(conn)
+    };
+    locked.await.map_err(MigrationError::Database)
 }
 
 /// Waits until nobody else migrates, without a statement that lasts.

@@ -16,9 +16,10 @@ use reqwest::{Client, RequestBuilder};
 use tokio::runtime::Handle;
 
 use crate::kernel::error_chain::chain;
+use crate::kernel::traces::places::Places;
 use crate::kernel::traces::{Settings, SettingsError};
 
-/// Posts spans to the collector. What it does not take is lost, and the log says so once.
+/// Posts spans to the collector. What it does not take is lost and counted, and the log says so once.
 #[derive(Debug)]
 pub struct Collector {
     request: RequestBuilder,
@@ -26,11 +27,12 @@ pub struct Collector {
     /// The queue is emptied by a thread that is not the runtime's.
     runtime: Handle,
     is_failing: Arc<AtomicBool>,
+    places: Arc<Places>,
 }
 
 impl Collector {
     /// The collector of the settings, if they name one.
-    pub fn new(settings: &Settings) -> Result<Option<Self>, SettingsError> {
+    pub fn new(settings: &Settings, places: Arc<Places>) -> Result<Option<Self>, SettingsError> {
         let Some(endpoint) = settings.endpoint.clone() else { return Ok(None) };
         if !matches!(endpoint.scheme(), "http" | "https") {
             return Err(SettingsError::Scheme);
@@ -42,13 +44,14 @@ impl Collector {
         let about = about.map(|(key, value)| opentelemetry::KeyValue::new(key, value));
         let resource = ResourceAttributesWithSchema::from(&Resource::builder_empty().with_attributes(about).build());
         let request = request.header(header::CONTENT_TYPE, HeaderValue::from_static("application/x-protobuf"));
-        Ok(Some(Self { request, resource, runtime: Handle::current(), is_failing: Arc::default() }))
+        Ok(Some(Self { request, resource, runtime: Handle::current(), is_failing: Arc::default(), places }))
     }
 }
 
 impl SpanExporter for Collector {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let spans = batch.len();
+        self.places.leave(spans);
         let resource_spans = group_spans_by_resource_and_scope(batch, &self.resource);
         let body = ExportTraceServiceRequest { resource_spans }.encode_to_vec();
         let request = self.request.try_clone().expect("it has no body yet").body(body);
@@ -66,6 +69,9 @@ impl SpanExporter for Collector {
             sent.map(drop).map_err(|error| chain(&error).to_string())
         });
         let sent = sent.await.unwrap_or_else(|error| Err(error.to_string()));
+        if sent.is_err() {
+            self.places.not_taken(spans);
+        }
         sent.map_err(OTelSdkError::InternalFailure)
     }
 }

@@ -8,7 +8,7 @@
 //! choose the id of a trace and say that it is recorded. All else follows from it: what has no context to hang below records nothing.
 //!
 //! OpenTelemetry's SDK has the queue and the encoding, and [`export`] posts to the collector. The queue is bounded, and a span that finds
-//! it full is lost: nobody who ends a span waits for the collector. There is no process global.
+//! it full is lost: nobody who ends a span waits for the collector. [`places`] counts what is lost. There is no process global.
 //!
 //! # Rooms
 //!
@@ -18,6 +18,7 @@
 //! current     the span that a task works on
 //! span        one piece of work
 //! export      the way to the collector
+//! places      how many spans may wait, and which were lost
 //! context     the name of a span
 //! settings
 //! ```
@@ -25,6 +26,7 @@
 mod context;
 mod current;
 mod export;
+mod places;
 mod settings;
 mod span;
 
@@ -36,8 +38,10 @@ use opentelemetry::trace::TraceId;
 use opentelemetry_sdk::trace::{BatchConfigBuilder, BatchSpanProcessor, SpanProcessor};
 use tokio::task::spawn_blocking;
 
+use crate::kernel::metrics::Registry;
 use crate::kernel::request_id::RequestId;
 use crate::kernel::traces::export::Collector;
+use crate::kernel::traces::places::{MAX_WAITING, Places};
 use crate::kernel::traces::span::{Below, Recorder};
 
 pub use context::TraceContext;
@@ -49,8 +53,6 @@ pub use span::{Moment, Span};
 /// The header that names the span which a request is part of.
 pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
-/// Maximum number of spans that wait for the collector, of which each takes about a kilobyte.
-const MAX_WAITING: usize = 8_192;
 /// Maximum number of spans of one request to the collector.
 const BATCH: usize = 512;
 /// How long a span waits for others at most.
@@ -65,10 +67,16 @@ pub struct Traces(Option<Arc<Recorder>>);
 impl Traces {
     /// Begins to record if the settings name a collector. Must be called within the runtime, which sends the spans.
     pub fn start(settings: &Settings) -> Result<Self, SettingsError> {
-        let Some(collector) = Collector::new(settings)? else { return Ok(Self::default()) };
+        let places = Arc::<Places>::default();
+        let Some(collector) = Collector::new(settings, Arc::clone(&places))? else { return Ok(Self::default()) };
         let queue = BatchConfigBuilder::default().with_max_queue_size(MAX_WAITING).with_max_export_batch_size(BATCH);
         let processor = BatchSpanProcessor::new(collector, queue.with_scheduled_delay(DELAY).build());
-        Ok(Self(Some(Arc::new(Recorder::new(processor, settings.ratio)))))
+        Ok(Self(Some(Arc::new(Recorder::new(processor, places, settings.ratio)))))
+    }
+
+    /// Registers what is counted of spans.
+    pub fn register(&self, registry: &mut Registry) {
+        self.0.as_ref().map(|recorder| Arc::clone(&recorder.places)).unwrap_or_default().register(registry);
     }
 
     /// Whether anything is recorded.

@@ -11,6 +11,7 @@ use opentelemetry_sdk::trace::{BatchSpanProcessor, IdGenerator, RandomIdGenerato
 
 use crate::kernel::request_id::RequestId;
 use crate::kernel::traces::TraceContext;
+use crate::kernel::traces::places::Places;
 
 /// The random bits of a request's id that decide about its trace.
 const CHANCE_BITS: u32 = 56;
@@ -19,21 +20,28 @@ const CHANCE_BITS: u32 = 56;
 #[derive(Debug)]
 pub struct Recorder {
     pub processor: BatchSpanProcessor,
+    pub places: Arc<Places>,
     /// How many of the values of [`CHANCE_BITS`] are admitted.
     admitted: u64,
     ids: RandomIdGenerator,
 }
 
 impl Recorder {
-    pub fn new(processor: BatchSpanProcessor, ratio: f64) -> Self {
+    pub fn new(processor: BatchSpanProcessor, places: Arc<Places>, ratio: f64) -> Self {
         let values = (1_u64 << CHANCE_BITS) as f64;
-        Self { processor, admitted: (ratio * values) as u64, ids: RandomIdGenerator::default() }
+        Self { processor, places, admitted: (ratio * values) as u64, ids: RandomIdGenerator::default() }
     }
 
     /// Whether the trace of a request is recorded, as far as it is up to us.
     pub fn admits(&self, request: RequestId) -> bool {
         let (_, chance) = request.uuid().as_u64_pair();
         chance & ((1 << CHANCE_BITS) - 1) < self.admitted
+    }
+
+    fn record(&self, span: SpanData) {
+        if self.places.take() {
+            self.processor.on_end(span);
+        }
     }
 }
 
@@ -134,7 +142,7 @@ impl Drop for Span {
     fn drop(&mut self) {
         if let Some(mut data) = self.data.take() {
             data.end_time = data.start_time + self.began.elapsed();
-            self.recorder.processor.on_end(data);
+            self.recorder.record(data);
         }
     }
 }

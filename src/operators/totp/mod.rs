@@ -26,7 +26,7 @@ use crate::operators::state::Operators;
 use crate::operators::totp::secret::TotpSecret;
 
 pub use qr_code::QrPath;
-pub use queries::count_operators_with_other_codes;
+pub use queries::{count_operators_by_key_of_codes, count_operators_with_other_codes};
 pub use recovery_code::RecoveryCode;
 pub use secret::SEALED;
 

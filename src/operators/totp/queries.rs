@@ -103,6 +103,16 @@ pub async fn count_operators_with_other_codes(conn: &mut Connection, fingerprint
     .await
 }
 
+/// Of how many operators the recovery codes were made with which key, as far as they say so.
+pub async fn count_operators_by_key_of_codes(conn: &mut Connection) -> Result<Vec<(Fingerprint, i64)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"select key_fingerprint as "key_fingerprint!", count(distinct operator_id) as "operators!"
+           from operator_recovery_codes where key_fingerprint is not null group by key_fingerprint"#,
+    );
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows.into_iter().filter_map(|row| Some((Fingerprint::stored(&row.key_fingerprint)?, row.operators))).collect())
+}
+
 pub(super) async fn delete_recovery_codes(conn: &mut Connection, operator: OperatorId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from operator_recovery_codes where operator_id = $1", operator.uuid()).execute(conn).await?;
     Ok(())

@@ -26,7 +26,7 @@ impl Webhooks {
     pub async fn vacuum_queue(&self) -> Result<(), sqlx::Error> {
         let tables = tables_to_vacuum(&mut self.worker_pool.acquire().await?).await?;
         for table in tables {
-            let mut conn = self.worker_pool.acquire_patient().await?;
+            let mut conn = self.worker_pool.owner().acquire_patient().await?;
             conn.execute(AssertSqlSafe(format!("vacuum (skip_locked, truncate off) {table}"))).await?;
         }
         Ok(())

@@ -167,6 +167,8 @@ async fn a_backup_says_what_it_needs_and_nothing_secret() {
     let (path, manifest) = (backed_up.path(), backed_up.manifest());
     assert_eq!((&manifest["format"], &manifest["portico"]), (&json!(1), &json!(env!("CARGO_PKG_VERSION"))));
     assert_eq!(manifest["kinds"], json!(["inventory/warehouses"]));
+    let key = backed_up.shop.world.application_key.fingerprint().to_string();
+    assert_eq!(manifest["recovery_codes"], json!({ key.as_str(): 1 }), "one operator has recovery codes");
     let dump = fs::read(path.join("database.dump")).unwrap();
     assert_eq!(manifest["dump"]["bytes"], dump.len());
     assert_eq!(manifest["dump"]["sha256"], hex::encode(portico::kernel::crypto::sha256(&dump)));
@@ -179,6 +181,20 @@ async fn a_backup_says_what_it_needs_and_nothing_secret() {
     let again = portico(&["backup", path.to_str().unwrap()], &settings).output().await.unwrap();
     let said = String::from_utf8(again.stderr).unwrap();
     assert!(said.contains("exists already: name a directory that does not"), "{said}");
+}
+
+#[tokio::test]
+async fn a_backup_whose_recovery_codes_need_another_key_is_restored_and_the_command_says_so() {
+    let backed_up = BackedUp::new().await;
+    backed_up.edit(|manifest| manifest["recovery_codes"] = json!({ "0123456789abcdef": 3 }));
+    let settings = backed_up.settings(&backed_up.empty);
+    let restored = portico(&["restore", backed_up.path().to_str().unwrap()], &settings).output().await.unwrap();
+    let said = String::from_utf8(restored.stderr).unwrap();
+    assert!(restored.status.success(), "{said}");
+    assert!(
+        said.contains("the recovery codes of 3 operators need the application key 0123456789abcdef, which is not configured"),
+        "{said}"
+    );
 }
 
 #[tokio::test]

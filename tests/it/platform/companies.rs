@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
-use portico::callers::Scope;
+use portico::callers::{Caller, Scope};
 use portico::companies::{ATTEMPTS, Deletion, TABLES};
 use portico::kernel::client_address::ClientAddress;
 use portico::kernel::ids::CompanyId;
 use portico::kernel::problem::ProblemCode;
 use portico::operators::Role;
 use portico::portal::LinkKey;
+use portico::webhooks;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
@@ -18,6 +19,7 @@ use crate::support::World;
 use crate::support::customers::{EMAIL, PASSWORD};
 use crate::support::gateways::paid;
 use crate::support::program::{portico, printed};
+use crate::support::waiting::until;
 
 /// The tables that stay as they are when a company is deleted, and why.
 const KEPT: &[(&str, &str)] = &[
@@ -54,7 +56,7 @@ async fn rows(world: &World, company: CompanyId) -> Vec<(&'static str, i64)> {
 }
 
 /// Something of everything that a company has.
-async fn fill(world: &World) {
+pub async fn fill(world: &World) {
     let login = world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     world.subscriber("shop.test").await;
     world.order(json!({ "customer": login["customer"]["id"] })).await;
@@ -100,7 +102,8 @@ async fn a_deleted_company_leaves_no_row_and_the_others_keep_theirs() {
     printed(&["company", "suspend", "Acme"], &settings).await;
     let (code, complaint) = refused(&["company", "delete", "Acme"]).await;
     assert!(code == 1 && complaint.contains("--yes"), "{complaint}");
-    assert_eq!(rows(&world, world.company).await, filled);
+    let and_the_suspension = |(table, count): &(&'static str, i64)| (*table, count + i64::from(*table == "changes"));
+    assert_eq!(rows(&world, world.company).await, filled.iter().map(and_the_suspension).collect::<Vec<_>>());
 
     // A deletion that was interrupted is continued by another one.
     let mut conn = world.pool.acquire().await.unwrap();
@@ -159,4 +162,75 @@ async fn a_suspended_company_is_refused_everywhere_and_its_deliveries_wait() {
     world.call_back(&card, &paid("evt_1")).await.ok(200);
     world.api(Method::GET, "/developers/int/v1/webhooks").send().await.ok(200);
     assert_eq!(tab.open("/console").await.status, 200);
+}
+
+/// The webhooks of the company whose deliveries are not held.
+async fn open_endpoints(world: &World) -> i64 {
+    world.count("select count(*) from endpoints where not paused").await
+}
+
+#[tokio::test]
+async fn a_webhook_that_is_added_or_resumed_while_its_company_is_suspended_is_refused() {
+    let world = World::new().await;
+    let (caller, endpoint) = (Caller::command_line(world.company), world.endpoint("new.test").await);
+    let (held, webhook) = world.subscriber("held.test").await;
+    let path = format!("webhooks/{}", webhook["id"].as_str().unwrap());
+    world.developers(Method::POST, &format!("{path}/pause"), json!({})).await.ok(200);
+
+    // The requests are admitted, because the suspension is not committed, and then wait for it.
+    let mut suspending = world.pool.begin().await.unwrap();
+    assert!(webhooks::suspend_company(&mut suspending, &caller, world.clock.now()).await.unwrap());
+    let suspended = async {
+        until("both requests wait", async || world.waiting_for_a_lock().await == 2).await;
+        suspending.commit().await.unwrap();
+    };
+    let (resume, new) = (format!("{path}/resume"), json!({ "url": endpoint.url() }));
+    let (added, resumed, ()) =
+        futures::join!(world.developers(Method::POST, "webhooks", new), world.developers(Method::POST, &resume, json!({})), suspended,);
+    added.refused(403, "company_suspended");
+    resumed.refused(403, "company_suspended");
+    world.publish("order.created").await;
+    world.deliver().await;
+    assert_eq!((endpoint.received().len(), held.received().len(), open_endpoints(&world).await), (0, 0, 0));
+}
+
+#[tokio::test]
+async fn however_they_meet_no_webhook_of_a_suspended_company_delivers() {
+    let world = World::new().await;
+    let caller = Caller::command_line(world.company);
+    let (_, webhook) = world.subscriber("shop.test").await;
+    let path = format!("webhooks/{}", webhook["id"].as_str().unwrap());
+    for _ in 0..10 {
+        world.developers(Method::POST, &format!("{path}/pause"), json!({})).await;
+        let suspend = async {
+            let conn = &mut world.pool.acquire().await.unwrap();
+            assert!(webhooks::suspend_company(conn, &caller, world.clock.now()).await.unwrap());
+        };
+        let (resume, url) = (format!("{path}/resume"), webhook["url"].clone());
+        futures::join!(
+            world.developers(Method::POST, "webhooks", json!({ "url": url })),
+            world.developers(Method::POST, &resume, json!({})),
+            suspend,
+        );
+        assert_eq!(open_endpoints(&world).await, 0);
+        let conn = &mut world.pool.acquire().await.unwrap();
+        assert!(webhooks::resume_company(conn, &caller, world.clock.now()).await.unwrap());
+        world.pass(TimeDelta::seconds(2));
+    }
+}
+
+#[tokio::test]
+async fn a_suspension_and_its_end_are_in_the_audit_trail() {
+    let world = World::new().await;
+    let settings = [("database.url", world.database.as_str())];
+    printed(&["company", "suspend", "Acme"], &settings).await;
+    printed(&["company", "resume", "Acme"], &settings).await;
+    world.pass(TimeDelta::seconds(1));
+    let changes = world.get(&format!("changes?kind=company&record={}", world.company)).await;
+    let changes = changes["changes"].as_array().unwrap();
+    assert_eq!(changes.len(), 2, "{changes:?}");
+    for change in changes {
+        assert_eq!((&change["action"], &change["fields"]), (&json!("updated"), &json!(["suspended_at"])));
+        assert_eq!((&change["caller"], &change["record"]), (&json!("command_line"), &json!(world.company.to_string())));
+    }
 }

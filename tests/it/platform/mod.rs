@@ -17,6 +17,7 @@ pub mod openapi;
 mod ops;
 mod problems;
 mod readiness;
+mod roles;
 mod sealed_columns;
 mod service_commands;
 mod settings_from_files;

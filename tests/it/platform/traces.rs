@@ -6,6 +6,7 @@ use chrono::TimeDelta;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
+use portico::app::Metrics;
 use portico::kernel::traces::{self, Moment, TraceContext};
 use reqwest::Method;
 use serde_json::json;
@@ -13,10 +14,11 @@ use wiremock::ResponseTemplate;
 
 use crate::support::World;
 use crate::support::collector::{Collector, fact, is, named, the, traceparent};
-use crate::support::customers::PHONE;
+use crate::support::customers::{EMAIL, PHONE, ask_to_register};
 use crate::support::gateways::paid;
 use crate::support::receiver::Reply;
 use crate::support::sms::twilio;
+use crate::support::smtp::SmtpSink;
 
 /// The trace and the span of a caller that records them.
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -203,6 +205,29 @@ async fn providers_learn_the_span_of_their_part_and_nothing_without_the_setting(
 }
 
 #[tokio::test]
+async fn a_mail_that_is_handed_over_is_part_of_the_trace_and_says_nothing_of_whom_it_goes_to() {
+    let (collector, server) = (Collector::start().await, SmtpSink::start(false).await);
+    let world = World::with(&[("traces.endpoint", &collector.url()), ("mail.smtp_url", &server.url())]).await;
+    ask_to_register(&world, EMAIL).await.ok(200);
+    server.refuse(true);
+    ask_to_register(&world, "bob@example.com").await;
+
+    let spans = told(&collector, &[&world]).await;
+    let requests = named(&spans, "POST /storefront/v1/customers/request-creation-code");
+    let mails = named(&spans, "send a mail");
+    let [taken, refused] = mails[..] else { panic!("{mails:?}") };
+    for (mail, code, why) in [(taken, StatusCode::Unset, ""), (refused, StatusCode::Error, "not taken")] {
+        hangs_below(mail, requests.iter().find(|request| request.trace_id == mail.trace_id).unwrap());
+        assert!(is(mail, SpanKind::Client));
+        assert_eq!(fact(mail, "server.address").as_deref(), Some("127.0.0.1"));
+        let status = mail.status.as_ref().unwrap();
+        assert_eq!((status.code(), status.message.as_str()), (code, why));
+    }
+    let personal = spans.iter().find(|span| [EMAIL, "bob@example.com"].iter().any(|person| format!("{span:?}").contains(person)));
+    assert_eq!(personal, None);
+}
+
+#[tokio::test]
 async fn a_collector_that_is_away_slow_or_full_costs_no_request_and_no_more_than_five_seconds_at_the_end() {
     let (slow, refusing) = (Collector::hanging().await, Collector::answering(ResponseTemplate::new(503)).await);
     for endpoint in [slow.url(), refusing.url(), "http://127.0.0.1:9/v1/traces".to_owned()] {
@@ -222,6 +247,12 @@ async fn a_collector_that_is_away_slow_or_full_costs_no_request_and_no_more_than
         let begun = Instant::now();
         world.state.traces.stop().await;
         assert!(begun.elapsed() < Duration::from_secs(7), "{endpoint}: {:?}", begun.elapsed());
+        let counted = Metrics::new(&world.state).registry().render();
+        let lost = |reason: &str| {
+            let series = format!("portico_trace_spans_lost_total{{reason=\"{reason}\"}} ");
+            counted.lines().find_map(|line| line.strip_prefix(&series)).unwrap().parse::<u64>().unwrap()
+        };
+        assert!(lost("queue_full") > 0 && lost("queue_full") + lost("not_taken") <= 20_001, "{endpoint}: {counted}");
         world.request(Method::GET, "/problems").send().await.ok(200);
     }
 }

@@ -64,6 +64,12 @@ const BLOCKS: &[(&str, &str, &str, Shown)] = &[
     ("identity-providers", "toml", "acme-id", PROVIDERS),
     ("identity-providers", "sh", "PORTICO_PROVIDERS__ACME_ID__CLIENT_SECRET", PROVIDERS),
     ("identity-providers", "json", "acmeIdUserId", PROVIDERS),
+    (
+        "operating",
+        "sql",
+        "create role portico_owner",
+        Story("platform/roles.rs", "the_service_does_all_its_work_with_a_role_that_owns_nothing"),
+    ),
     ("operating", "toml", "[traces]", Settings),
     ("operating", "toml", "[operators]", Settings),
     ("portal", "json", "\"lifetime\"", Sent("/developers/int/v1/portal-links", 201)),

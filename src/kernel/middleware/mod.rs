@@ -1,16 +1,17 @@
 //! The middleware around every request: request id, its spans in the log and in traces, the line in the access log, timeout, and the problem
 //! document of a failed response.
 
-use std::any::Any;
+mod response;
+mod traced;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::StatusCode;
 use axum::middleware::{self, Next};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::timeout::TimeoutLayer;
@@ -20,16 +21,16 @@ use tracing::field::display;
 use crate::kernel::access_log::{self, AskingKey};
 use crate::kernel::client_address::{self, TrustedProxies};
 use crate::kernel::clock::Clock;
-use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
 use crate::kernel::request_metrics::RequestMetrics;
-use crate::kernel::traces::{Moment, Span, Traces, within};
+use crate::kernel::traces::{Moment, Traces, within};
+
+pub use response::TellsTheReason;
 
 /// The maximum body size of ordinary routes: 256 KiB. Decisions, section 1.
 pub const BODY_LIMIT: usize = 256 * 1024;
 /// The timeout of a request.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// What the middleware goes by.
 #[derive(Debug)]
@@ -57,7 +58,7 @@ fn layer_with_time_limit(time_limit: Duration, router: Router, surroundings: Sur
     // The first is outermost. Applied together, because the router boxes every route once per layer and clones the boxes per request.
     router.layer((
         middleware::from_fn_with_state(Arc::new(surroundings), request_context),
-        CatchPanicLayer::custom(answer_panic),
+        CatchPanicLayer::custom(response::of_panic),
         TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, time_limit),
         DefaultBodyLimit::max(BODY_LIMIT),
     ))
@@ -65,53 +66,33 @@ fn layer_with_time_limit(time_limit: Duration, router: Router, surroundings: Sur
 
 async fn request_context(State(surroundings): State<Arc<Surroundings>>, mut request: Request, next: Next) -> Response {
     let (now, access_log) = (surroundings.clock.now(), surroundings.access_log);
-    let measured = surroundings.metrics.begin(&request);
     let began = Moment::now(now);
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let measured = surroundings.metrics.begin(request.method(), route.clone(), began);
+    let route = route.as_ref().map(MatchedPath::as_str);
     let client = client_address::of(&request, &surroundings.trusted_proxies);
     let (id, key) = (RequestId::new(now), AskingKey::default());
     request.extensions_mut().insert(client);
     request.extensions_mut().insert(id);
     request.extensions_mut().insert(key.clone());
-    let route = request.extensions().get::<MatchedPath>().cloned();
-    let route = route.as_ref().map(MatchedPath::as_str);
-    let mut traced = if access_log::is_probe(route) { None } else { surroundings.traces.request(id, request.headers(), began) };
-    if let Some(span) = &mut traced {
-        describe(span, id, request.method().as_str(), route);
-    }
+    let traced = traced::begin(&surroundings.traces, id, request.method(), route, request.headers(), began);
     let trace_id = traced.as_ref().map(|span| display(span.context().trace_id()));
     let span = tracing::info_span!("request", id = %id, method = %request.method(), route = route.map(display), trace_id);
     let answer = async {
         let unanswered = Unanswered(Some(surroundings));
         let response = next.run(request).await;
         unanswered.answer();
-        access_log::write(access_log, route, response.status(), began.elapsed(), &key);
-        response
+        let took = began.elapsed();
+        access_log::write(access_log, route, response.status(), took, &key);
+        (response, took)
     };
-    let response = finish_response(within(traced.as_ref(), answer.instrument(span)).await, id);
-    measured.answered(response.status());
+    let (response, took) = within(traced.as_ref(), answer.instrument(span)).await;
+    let response = response::finish(response, id);
+    measured.answered(response.status(), took);
     if let Some(span) = traced {
-        conclude(span, response.status(), &key);
+        traced::conclude(span, response.status(), &key);
     }
     response
-}
-
-fn describe(span: &mut Span, id: RequestId, method: &str, route: Option<&str>) {
-    span.rename(format!("{method} {}", route.unwrap_or("unknown route")));
-    span.set("http.request.method", method.to_owned());
-    if let Some(route) = route {
-        span.set("http.route", route.to_owned());
-    }
-    span.set("portico.request.id", id.to_string());
-}
-
-fn conclude(mut span: Span, status: StatusCode, key: &AskingKey) {
-    span.set("http.response.status_code", i64::from(status.as_u16()));
-    if let Some(key) = key.get() {
-        span.set("portico.key.id", key.to_string());
-    }
-    if status.is_server_error() {
-        span.fail("");
-    }
 }
 
 /// A request that has no response yet. If it never gets one because the service stops, the log says so.
@@ -131,47 +112,12 @@ impl Drop for Unanswered {
     }
 }
 
-/// Marks a failed response that tells the reason itself, to a person: a page.
-#[derive(Clone, Copy, Debug)]
-pub struct TellsTheReason;
-
-/// Writes the problem document of a failed response. Every response gets the request id and, unless it sets its own,
-/// `Cache-Control: no-store`, because responses contain tokens, keys and customer data.
-fn finish_response(mut response: Response, id: RequestId) -> Response {
-    let id = id.to_string();
-    let failed = response.status().is_client_error() || response.status().is_server_error();
-    if failed && response.extensions().get::<TellsTheReason>().is_none() {
-        let problem = response.extensions_mut().remove::<Problem>();
-        let problem = problem.unwrap_or_else(|| Problem::new(ProblemCode::of_status(response.status())));
-        // The other headers of the response stay (Retry-After, Allow, RateLimit-…); the status code and the body come from the problem.
-        let (mut parts, _) = response.into_parts();
-        parts.status = problem.code().status();
-        if let Some(wait) = problem.clone().into_response().headers().get(header::RETRY_AFTER) {
-            parts.headers.insert(header::RETRY_AFTER, wait.clone());
-        }
-        parts.headers.remove(header::CONTENT_LENGTH);
-        parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        response = Response::from_parts(parts, Body::from(problem.body(&id).to_string()));
-    }
-    response.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    response.headers_mut().insert(REQUEST_ID, HeaderValue::from_str(&id).expect("hex digits are a valid header value"));
-    response
-}
-
-fn answer_panic(panic: Box<dyn Any + Send>) -> Response {
-    let message = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    tracing::error!(message = message.unwrap_or("no message"), "a handler panicked");
-    Problem::new(ProblemCode::Internal).into_response()
-}
-
 #[cfg(test)]
 mod tests {
-    use std::io;
     use std::net::TcpListener;
     use std::num::NonZeroU32;
-    use std::sync::Mutex;
 
-    use axum::body::{Bytes, to_bytes};
+    use axum::body::{Body, Bytes, to_bytes};
     use axum::routing::{get, post};
     use serde_json::Value;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -180,22 +126,9 @@ mod tests {
     use tower::ServiceExt;
 
     use super::*;
+    use crate::kernel::captured_log::CapturedLog;
     use crate::kernel::http_server;
     use crate::kernel::lifecycle::Lifecycle;
-
-    #[derive(Clone, Default)]
-    struct Log(Arc<Mutex<Vec<u8>>>);
-
-    impl io::Write for Log {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
 
     fn surroundings() -> Surroundings {
         Surroundings {
@@ -291,13 +224,13 @@ mod tests {
         client.write_all(b"GET /never HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
         begun.notified().await;
 
-        let log = Log::default();
+        let log = CapturedLog::default();
         let lines = log.clone();
         let logging = tracing::subscriber::set_default(tracing_subscriber::fmt().with_writer(move || lines.clone()).finish());
         tokio::time::pause();
         lifecycle.stop().await;
         drop(logging);
-        let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        let log = log.text();
         assert!(log.contains("the request was cut off"), "{log}");
     }
 
@@ -313,13 +246,13 @@ mod tests {
         // The first request makes the places that log known, so that no other test makes them known at the same moment as this one begins
         // to listen: what is lost then stays lost.
         answer(router.clone()).await;
-        let log = Log::default();
+        let log = CapturedLog::default();
         let lines = log.clone();
         let subscriber = tracing_subscriber::fmt().json().with_max_level(tracing::Level::DEBUG).with_writer(move || lines.clone()).finish();
         let logging = tracing::subscriber::set_default(subscriber);
         let (answer, _) = answer(router).await;
         drop(logging);
-        let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        let log = log.text();
         let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let messages: Vec<_> = lines.iter().map(|line| line["fields"]["message"].as_str().unwrap()).collect();
         assert!(["before it waits", "afterwards", "request completed"].iter().all(|message| messages.contains(message)), "{messages:?}");
