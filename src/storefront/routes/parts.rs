@@ -1,6 +1,7 @@
 //! The parameters of a handler and their part of the route's description.
 
-use axum::extract::{Path, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
 
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::json::{JsonBody, JsonOptions};
@@ -32,6 +33,8 @@ impl Part for ClientAddress {}
 impl Part for ClientInfo {}
 /// [`OperationDoc::at`] describes the path parameters.
 impl Part for Path<String> {}
+/// [`OperationDoc::taking_query`] describes the parameters of the query.
+impl<Q> Part for Result<Query<Q>, QueryRejection> {}
 
 impl Part for SignedInCustomer {
     fn describe(doc: OperationDoc) -> OperationDoc {
