@@ -79,7 +79,7 @@ pub use access::SignedInCustomer;
 pub use accounts::devices::SEALED;
 pub use accounts::ending::{end_all_of_company, end_session_of_company};
 pub use accounts::export::{Exported, export_customer};
-pub use customers::company_of_customer;
+pub use customers::{ProvenContacts, company_of_customer, find_proven_contacts};
 pub use messages::{Fault, Messages, MessagesError, Settings as MessagesSettings};
 pub use resources::{StoreBody, StoreRecord, Stores, extension as operator_extension};
 pub use routes::{PATH, Routes, describe};

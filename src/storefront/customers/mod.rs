@@ -19,9 +19,10 @@ use crate::members;
 
 pub use claims::{LostClaims, settle_claims};
 pub use queries::{
-    close_customer, company_of_customer, count_password_guess, erase_closed, export_record, find_by_identity, find_customer, find_proven,
-    is_of_a_customer, is_test, lock_claimants, lock_claimants_of, lock_customer, lock_customer_shared, lock_made_with, remove_password,
-    reset_password, restore_contacts, set_ban, set_password_hash, set_proven, update_profile,
+    ProvenContacts, close_customer, company_of_customer, count_password_guess, erase_closed, export_record, find_by_identity,
+    find_customer, find_proven, find_proven_contacts, is_of_a_customer, is_test, lock_claimants, lock_claimants_of, lock_customer,
+    lock_customer_shared, lock_made_with, remove_password, reset_password, restore_contacts, set_ban, set_password_hash, set_proven,
+    update_profile,
 };
 
 /// An open account.

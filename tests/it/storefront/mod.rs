@@ -17,6 +17,7 @@ mod figures;
 pub mod generated_bodies;
 mod german;
 mod guessing;
+mod guest_orders;
 mod identities;
 mod lockouts;
 mod mail_limit;

@@ -2,6 +2,7 @@
 
 mod locks;
 mod password_guess;
+mod proven_contacts;
 mod test_accounts;
 
 use chrono::{DateTime, Utc};
@@ -15,6 +16,7 @@ use crate::storefront::customers::{Contacts, Customer, NewCustomer};
 
 pub use locks::{lock_claimants, lock_claimants_of, lock_customer, lock_customer_shared};
 pub use password_guess::count_password_guess;
+pub use proven_contacts::{ProvenContacts, find_proven_contacts};
 pub use test_accounts::{is_of_a_customer, is_test, lock_made_with};
 
 pub async fn insert_customer(
