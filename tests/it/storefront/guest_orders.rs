@@ -118,7 +118,7 @@ async fn pages_of_all_kinds_of_own_orders_leave_nothing_out_and_repeat_nothing()
     }
     assert_eq!(seen, placed);
     for query in ["?limit=0", "?limit=101", "?limit=x", "?after=x"] {
-        world.storefront_get(&format!("customers/orders{query}")).token(&token(&login)).send().await.refused(400, "parameter_invalid");
+        world.storefront_get(&format!("customers/orders{query}")).token(&token(&login)).send().await.refused(422, "parameter_invalid");
     }
 }
 
