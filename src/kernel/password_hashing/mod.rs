@@ -6,6 +6,7 @@
 //! a hash. If the other requests use most of the processor time, the queue fills and sign-ins are rejected before other routes become
 //! slow.
 
+mod of_others;
 mod os;
 mod queue;
 
@@ -21,10 +22,12 @@ use uuid::Uuid;
 
 use crate::kernel::crypto::{SecretDigest, random_bytes};
 use crate::kernel::metrics::{Counter, Registry};
+use crate::kernel::password_hashing::of_others::HashOfOthers;
 use crate::kernel::password_hashing::queue::Queue;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::tally::{Counted, Tally};
 
+pub use of_others::InvalidHash;
 pub use queue::Asker;
 
 /// m=19456 KiB, t=2, p=1. Decisions, section 3.
@@ -47,13 +50,18 @@ impl From<HashingBusy> for Problem {
     }
 }
 
-/// The stored hash of a password: a PHC string. Never displayed.
+/// The stored hash of a password: a PHC string, or the hash of another service in its own form ([`of_others`]). Never displayed.
 #[derive(Clone, sqlx::Type)]
 #[sqlx(transparent)]
 pub struct HashedPassword(String);
 
 impl HashedPassword {
-    /// The PHC string.
+    /// The hash that another service made. The first right password replaces it.
+    pub fn of_another_service(text: String) -> Result<Self, InvalidHash> {
+        text.parse::<HashOfOthers>().map(|_| Self(text))
+    }
+
+    /// The text that is stored.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -72,7 +80,7 @@ pub enum Comparison {
     Wrong,
     /// The right password, hashed with the current parameters.
     Right,
-    /// The right password, hashed with older parameters; it should be hashed again.
+    /// The right password, hashed with older parameters or by another service; it should be hashed again.
     RightButOutdated,
 }
 
@@ -238,9 +246,12 @@ fn digest(params: &Params, password: &[u8], salt: &[u8], memory: &mut Vec<Block>
 }
 
 fn compare(password: &[u8], stored: Option<&str>, memory: &mut Vec<Block>) -> Comparison {
-    let stored = stored.and_then(|stored| PasswordHash::new(stored).ok());
-    let parts = stored.as_ref().and_then(|stored| Some((Params::try_from(stored).ok()?, stored.salt?, stored.hash?)));
-    let Some((params, salt, hash)) = parts else {
+    let Some((params, salt, hash)) = stored.and_then(read_own) else {
+        let is_right = stored.and_then(|stored| stored.parse::<HashOfOthers>().ok()).is_some_and(|hash| hash.is_of(password, memory));
+        if is_right {
+            return Comparison::RightButOutdated;
+        }
+        // Many services' hashes take less work than ours: without more, a quick answer would tell that there is an account.
         digest(&today(), password, &[0; 16], memory);
         return Comparison::Wrong;
     };
@@ -251,6 +262,14 @@ fn compare(password: &[u8], stored: Option<&str>, memory: &mut Vec<Block>) -> Co
         (true, false) => Comparison::Right,
         (true, true) => Comparison::RightButOutdated,
     }
+}
+
+/// Reads a hash that this service made, now or with other parameters.
+fn read_own(stored: &str) -> Option<(Params, Salt, Output)> {
+    let stored = PasswordHash::new(stored).ok()?;
+    let is_own = stored.algorithm == Algorithm::Argon2id.ident() && stored.version == Some(Version::V0x13.into());
+    let (params, salt, hash) = (Params::try_from(&stored).ok()?, stored.salt?, stored.hash?);
+    (is_own && hash.as_ref().len() == 32).then_some((params, salt, hash))
 }
 
 #[cfg(test)]
