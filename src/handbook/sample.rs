@@ -28,6 +28,7 @@ const BY_NAME: [(&str, &str); 17] = [
     ("phone", "+12015550123"),
     ("platform", "ios"),
     ("report", "A flat tyre"),
+    ("store", "store_01h455vb4pex5vsknk084sn02q"),
     ("subject", "Where is my order?"),
     ("title", "Countess"),
     ("token", "token-of-the-device"),

@@ -22,6 +22,7 @@ mod identities;
 mod lockouts;
 mod mail_limit;
 mod messages;
+mod moving_in;
 mod new_passwords;
 mod notices;
 mod one_tap;
