@@ -68,8 +68,7 @@ async fn import(pool: &Pool, arguments: &Arguments, file: &File) -> Result<Impor
     for (number, line) in (1..).zip(BufReader::new(file).split(b'\n')) {
         let line = line?;
         done += line.len() as u64 + 1;
-        // What is no UTF-8 is refused as a member with that text would be.
-        batch.push((number, String::from_utf8_lossy(&line).into_owned()));
+        batch.push((number, line));
         if batch.len() == Import::BATCH {
             import.take(&batch).await?;
             batch.clear();

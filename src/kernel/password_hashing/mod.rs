@@ -235,19 +235,17 @@ fn today() -> Params {
     Params::new(MEMORY_KIB, PASSES, 1, Some(32)).expect("the constant parameters are within Argon2's limits")
 }
 
-fn digest(params: &Params, password: &[u8], salt: &[u8], memory: &mut Vec<Block>) -> SecretDigest {
-    // A stored hash with larger parameters than the current ones may need more memory.
-    memory.resize_with(memory.len().max(params.block_count()), Block::default);
+fn digest(params: &Params, password: &[u8], salt: &[u8], memory: &mut [Block]) -> SecretDigest {
     let mut output = [0; 32];
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params.clone())
-        .hash_password_into_with_memory(password, salt, &mut output, memory.as_mut_slice())
+        .hash_password_into_with_memory(password, salt, &mut output, memory)
         .expect("passwords and salts are within Argon2's limits");
     output.into()
 }
 
-fn compare(password: &[u8], stored: Option<&str>, memory: &mut Vec<Block>) -> Comparison {
+fn compare(password: &[u8], stored: Option<&str>, memory: &mut [Block]) -> Comparison {
     let Some((params, salt, hash)) = stored.and_then(read_own) else {
-        let is_right = stored.and_then(|stored| stored.parse::<HashOfOthers>().ok()).is_some_and(|hash| hash.is_of(password, memory));
+        let is_right = stored.and_then(|stored| stored.parse::<HashOfOthers>().ok()).is_some_and(|hash| hash.is_of(password));
         if is_right {
             return Comparison::RightButOutdated;
         }
@@ -264,12 +262,13 @@ fn compare(password: &[u8], stored: Option<&str>, memory: &mut Vec<Block>) -> Co
     }
 }
 
-/// Reads a hash that this service made, now or with other parameters.
+/// Reads a hash that this service made, now or with parameters that need no more memory than the thread has.
 fn read_own(stored: &str) -> Option<(Params, Salt, Output)> {
     let stored = PasswordHash::new(stored).ok()?;
     let is_own = stored.algorithm == Algorithm::Argon2id.ident() && stored.version == Some(Version::V0x13.into());
     let (params, salt, hash) = (Params::try_from(&stored).ok()?, stored.salt?, stored.hash?);
-    (is_own && hash.as_ref().len() == 32).then_some((params, salt, hash))
+    let fits = params.block_count() <= today().block_count();
+    (is_own && fits && hash.as_ref().len() == 32).then_some((params, salt, hash))
 }
 
 #[cfg(test)]

@@ -67,11 +67,11 @@ impl Import {
     }
 
     /// Takes the next lines, each with its number in the file: all that can be taken, in one transaction. Empty lines are skipped.
-    pub async fn take(&mut self, lines: &[(u64, String)]) -> Result<(), Problem> {
+    pub async fn take(&mut self, lines: &[(u64, Vec<u8>)]) -> Result<(), Problem> {
         let now = self.clock.now();
         let mut read = Vec::new();
-        for (number, text) in lines.iter().filter(|(_, text)| !text.trim().is_empty()) {
-            match line::read(text, self.options.vouch, now) {
+        for (number, line) in lines.iter().filter(|(_, line)| !line.trim_ascii().is_empty()) {
+            match line::read(line, self.options.vouch, now) {
                 Ok(newcomer) => read.push((*number, newcomer)),
                 Err(refusal) => self.report.refuse(*number, refusal),
             }

@@ -119,11 +119,11 @@ pub fn schema() -> Value {
 }
 
 /// Reads a line. Contacts are proven only if `vouch`.
-pub(super) fn read(text: &str, vouch: bool, now: DateTime<Utc>) -> Result<Newcomer, Refusal> {
-    if text.len() > MAX_LEN {
+pub(super) fn read(line: &[u8], vouch: bool, now: DateTime<Utc>) -> Result<Newcomer, Refusal> {
+    if line.len() > MAX_LEN {
         return Err(Refusal::of("line", format!("A line may have at most {MAX_LEN} bytes.")));
     }
-    let written: Written = json::parse(text.as_bytes())?;
+    let written: Written = json::parse(line)?;
     let created_at = written.created_at.map_or(now, DateTime::<Utc>::from);
     if created_at > now || created_at < DateTime::UNIX_EPOCH {
         return Err(Refusal::of("created_at", "This must be an instant since 1970 that has passed."));

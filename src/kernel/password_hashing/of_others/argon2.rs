@@ -1,7 +1,7 @@
 //! Argon2 with any of its variants, versions and output lengths.
 
 use argon2::password_hash::phc::PasswordHash;
-use argon2::{Algorithm, Argon2, Block, Params, Version};
+use argon2::{Algorithm, Argon2, Params, Version};
 
 use crate::kernel::password_hashing::of_others::{InvalidHash, OUTPUT, are_equal};
 
@@ -37,11 +37,10 @@ impl Argon2Hash {
         Ok(Self { algorithm, version, params, salt, output })
     }
 
-    pub(super) fn is_of(&self, password: &[u8], memory: &mut Vec<Block>) -> bool {
-        memory.resize_with(memory.len().max(self.params.block_count()), Block::default);
+    pub(super) fn is_of(&self, password: &[u8]) -> bool {
         let mut output = vec![0; self.output.len()];
         let argon2 = Argon2::new(self.algorithm, self.version, self.params.clone());
-        let hashed = argon2.hash_password_into_with_memory(password, &self.salt, &mut output, memory.as_mut_slice());
+        let hashed = argon2.hash_password_into(password, &self.salt, &mut output);
         hashed.is_ok() && are_equal(output, &self.output)
     }
 }

@@ -6,7 +6,7 @@ use base64::prelude::BASE64_STANDARD;
 use crate::kernel::crypto::hmac_sha384;
 use crate::kernel::password_hashing::of_others::InvalidHash;
 
-/// Cost 12 takes about a quarter of a second.
+/// Cost 12 takes about a third of a second.
 const MAX_COST: u32 = 12;
 
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 //! replaces it.
 //!
 //! Whoever imports a hash chooses how much work each sign-in with it is. So the parameters are bounded when a hash is read: one comparison
-//! takes at most 64 MiB and about half a second on one core. They wait in the
-//! same queue as ours, so all of them together have no more than its threads.
+//! takes at most 64 MiB, which is given back, and about half a second on one core. They wait in the same queue as ours, so all of them together
+//! have no more than its threads.
 
 mod argon2;
 mod bcrypt;
@@ -15,7 +15,6 @@ mod tests;
 
 use std::str::FromStr;
 
-use ::argon2::Block;
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -81,13 +80,13 @@ impl FromStr for HashOfOthers {
 
 impl HashOfOthers {
     /// Whether it was made of `password`.
-    pub(super) fn is_of(&self, password: &[u8], memory: &mut Vec<Block>) -> bool {
+    pub(super) fn is_of(&self, password: &[u8]) -> bool {
         match self {
             Self::Bcrypt(hash) => hash.is_of(password),
             Self::Scrypt(hash) => hash.is_of(password),
             Self::Firebase(hash) => hash.is_of(password),
             Self::Pbkdf2(hash) => hash.is_of(password),
-            Self::Argon2(hash) => hash.is_of(password, memory),
+            Self::Argon2(hash) => hash.is_of(password),
             Self::Phpass(hash) => hash.is_of(password),
         }
     }

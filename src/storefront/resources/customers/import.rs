@@ -57,8 +57,7 @@ pub async fn import(
     let invalid = |detail: String| Problem::new(ProblemCode::ParameterInvalid).detail(detail);
     let Query(Asked { store, vouch, dry_run }) = asked.map_err(|error| invalid(error.body_text()))?;
     let body = body.map_err(|refused| ProblemCode::of_status(refused.into_response().status()))?;
-    let text = str::from_utf8(&body).map_err(|_| Problem::new(ProblemCode::JsonInvalid))?;
-    let lines: Vec<_> = (1..).zip(text.lines().map(ToOwned::to_owned)).collect();
+    let lines: Vec<_> = (1..).zip(body.split(|byte| *byte == b'\n').map(<[u8]>::to_vec)).collect();
     let (pool, clock) = (storefront.pool.clone(), storefront.clock.clone());
     let mut import = Import::begin(pool, clock, caller, store, Options { vouch, dry_run }).await?;
     for batch in lines.chunks(Import::BATCH) {
