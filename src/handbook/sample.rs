@@ -15,7 +15,7 @@ const INSTANT: &str = "2026-05-21T10:15:00.000+00:00";
 const PERSON: &str = "Ada Lovelace";
 
 /// What people would write, by the name of the member.
-const BY_NAME: [(&str, &str); 17] = [
+const BY_NAME: [(&str, &str); 18] = [
     ("channel", "order.order_01h455vb4pex5vsknk084sn02q"),
     ("description", "The shop"),
     ("email", "ada@example.com"),
