@@ -21,6 +21,7 @@ mod fan_out;
 mod figures;
 mod hang;
 mod hashing;
+mod import;
 mod latency;
 mod limiter;
 mod locations;
@@ -79,6 +80,7 @@ enum Bench {
     Soak,
     Pumping,
     Texts,
+    Import,
 }
 
 impl Bench {
@@ -111,6 +113,7 @@ impl Bench {
             Self::Standstill => standstill::measure(figures),
             Self::Pumping => pumping::measure(figures),
             Self::Texts => texts::measure(figures),
+            Self::Import => import::measure(figures),
             Self::Soak => soak::measure(figures, arguments.minutes),
         }
     }

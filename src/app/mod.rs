@@ -68,7 +68,7 @@ pub fn router(state: AppState, config: &Config) -> Router {
         traces: state.traces.clone(),
         metrics: state.requests.clone(),
         access_log: config.log.access,
-        body_limits: BodyLimits::new(gateways::LARGER_BODIES.into_iter().chain(developers::LARGER_BODIES)),
+        body_limits: BodyLimits::new(gateways::LARGER_BODIES.into_iter().chain(developers::LARGER_BODIES).chain([storefront::LARGER_BODY])),
         customers_below: storefront::PATH,
         stopping: lifecycle.stopping().clone(),
     };

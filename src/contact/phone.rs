@@ -3,8 +3,9 @@
 use rlibphonenumber::{PhoneNumber as Parsed, PhoneNumberFormat, PhoneNumberType};
 
 /// A valid phone number in E.164: `+`, country code, subscriber number.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Deserialize, sqlx::Type)]
 #[serde(try_from = "String")]
+#[sqlx(transparent)]
 pub struct PhoneNumber(String);
 
 /// Its message tells the person who entered the number how to write it.

@@ -15,7 +15,7 @@ const INSTANT: &str = "2026-05-21T10:15:00.000+00:00";
 const PERSON: &str = "Ada Lovelace";
 
 /// What people would write, by the name of the member.
-const BY_NAME: [(&str, &str); 17] = [
+const BY_NAME: [(&str, &str); 18] = [
     ("channel", "order.order_01h455vb4pex5vsknk084sn02q"),
     ("description", "The shop"),
     ("email", "ada@example.com"),
@@ -28,6 +28,7 @@ const BY_NAME: [(&str, &str); 17] = [
     ("phone", "+12015550123"),
     ("platform", "ios"),
     ("report", "A flat tyre"),
+    ("store", "store_01h455vb4pex5vsknk084sn02q"),
     ("subject", "Where is my order?"),
     ("title", "Countess"),
     ("token", "token-of-the-device"),

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::companies;
-use crate::fleet::orders::{self, Carrier};
+use crate::fleet::orders::{Carrier, Follower};
 use crate::kernel::database::Connection;
 use crate::kernel::openapi::{OperationDoc, object};
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -16,7 +16,7 @@ use crate::realtime::channel::Channel;
 use crate::realtime::question::Question;
 use crate::realtime::socket_token::{Holder, TokenRefusal};
 use crate::realtime::state::{Realtime, Settings};
-use crate::storefront;
+use crate::storefront::{self, ProvenContacts};
 
 #[derive(Debug, Serialize)]
 pub(super) struct Decision {
@@ -91,11 +91,13 @@ async fn judge(conn: &mut Connection, holder: &Holder, channel: &str, now: DateT
     if !storefront::is_signed_in(conn, customer, sign_in, now).await? || companies::is_suspended(conn, company).await? {
         return Ok(Err(Reason::SignedOut));
     }
+    let ProvenContacts { email, phone } = storefront::find_proven_contacts(conn, customer).await?;
+    let follower = Follower { company, customer, email, phone };
     let (is_own, reason) = match channel {
         Channel::Customer(id) => (id == customer, Reason::OwnCustomer),
-        Channel::Order(id) => (orders::is_order_of(conn, company, customer, id).await?, Reason::OwnOrder),
-        Channel::Driver(id) => (orders::is_served_by(conn, company, customer, Carrier::Driver(id)).await?, Reason::ServesOwnOrder),
-        Channel::Vehicle(id) => (orders::is_served_by(conn, company, customer, Carrier::Vehicle(id)).await?, Reason::ServesOwnOrder),
+        Channel::Order(id) => (follower.has_order(conn, id).await?, Reason::OwnOrder),
+        Channel::Driver(id) => (follower.is_served_by(conn, Carrier::Driver(id)).await?, Reason::ServesOwnOrder),
+        Channel::Vehicle(id) => (follower.is_served_by(conn, Carrier::Vehicle(id)).await?, Reason::ServesOwnOrder),
     };
     Ok(if is_own { Ok(reason) } else { Err(Reason::NotOwn) })
 }

@@ -1,4 +1,7 @@
-//! Realtime: lets customers follow their own orders, and no others, on a socket server (interface 1, rule 10).
+//! Realtime: lets customers see their own orders, and follow them, and no others, on a socket server (interface 1, rule 10).
+//!
+//! An order is a customer's if it names the customer, or if it was placed without an account and has a contact that the customer has proven
+//! ([`Follower`](crate::fleet::orders::Follower)). [`own_orders`] lists them.
 //!
 //! The socket server is a separate program. `docs/realtime.md` describes its setup. It shares one key with Portico ([`key`]),
 //! which signs two things:
@@ -18,7 +21,7 @@
 //! From top to bottom; a room uses only rooms below it.
 //!
 //! ```text
-//! authorize                 decides whether a subscription is allowed
+//! authorize  own_orders     decides whether a subscription is allowed; lists the customer's orders
 //! question  socket_token    what the socket server and the app present
 //! state                     the key and the settings, as handlers extract them
 //! key  channel              the two things that have a form of their own
@@ -30,6 +33,7 @@
 mod authorize;
 mod channel;
 mod key;
+mod own_orders;
 mod question;
 mod socket_token;
 mod state;
@@ -62,7 +66,7 @@ pub fn description() -> Description {
     description
 }
 
-/// The route that customers call, to be mounted with the routes of the storefront.
+/// The routes that customers call, to be mounted with the routes of the storefront.
 pub fn storefront_routes<S>() -> storefront::Routes<S>
 where
     S: Clone + Send + Sync + 'static,
@@ -71,5 +75,9 @@ where
 {
     let doc = storefront::describe("Issue a token for the socket server.", socket_token::schema());
     let doc = doc.refusing(&[ProblemCode::SocketNotConfigured]);
-    storefront::Routes::none().post("/customers/socket-token", doc, socket_token::socket_token)
+    storefront::Routes::none().get("/customers/orders", own_orders::doc(), own_orders::list).post(
+        "/customers/socket-token",
+        doc,
+        socket_token::socket_token,
+    )
 }

@@ -9,6 +9,7 @@
 //!
 //! ```text
 //! resources                 the API for operators
+//! moving_in                 customers of other services, many at a time
 //! accounts                  the flows behind the routes of customers
 //! card                      secrets for the card provider's SDK, and the customer's record at the provider
 //! routes                    how a route is mounted and described
@@ -59,6 +60,7 @@ mod customers;
 mod guessing;
 mod messages;
 mod metrics;
+mod moving_in;
 mod passwords;
 mod purpose;
 mod resources;
@@ -79,9 +81,10 @@ pub use access::SignedInCustomer;
 pub use accounts::devices::SEALED;
 pub use accounts::ending::{end_all_of_company, end_session_of_company};
 pub use accounts::export::{Exported, export_customer};
-pub use customers::company_of_customer;
+pub use customers::{ProvenContacts, company_of_customer, find_proven_contacts};
 pub use messages::{Fault, Messages, MessagesError, Settings as MessagesSettings};
-pub use resources::{StoreBody, StoreRecord, Stores, extension as operator_extension};
+pub use moving_in::{Import, Options as ImportOptions, Report as ImportReport};
+pub use resources::{LARGER_BODY, StoreBody, StoreRecord, Stores, extension as operator_extension};
 pub use routes::{PATH, Routes, describe};
 pub use state::{Parts, Settings, Storefront};
 pub use stores::{ListedStoreKey, StoreKey, company_of_store_key, create_store_key, list_store_keys, list_stores, revoke_store_key};

@@ -15,6 +15,7 @@ mod tracking_number;
 use serde_json::Value;
 
 use crate::callers::Area;
+use crate::contact::{EmailAddress, PhoneNumber};
 use crate::fleet::Fleet;
 use crate::fleet::drivers::{self, Contact, Driver};
 use crate::fleet::orders::payload::Payload;
@@ -28,7 +29,7 @@ use crate::resources::{Columns, FieldType, Instant, Line, Link, Meta, Presented,
 /// The SQL condition for open orders, which need their driver and vehicle.
 pub const IS_OPEN: &str = "status in ('created', 'dispatched', 'started')";
 
-pub use following::{Carrier, is_order_of, is_served_by};
+pub use following::{Carrier, FollowedOrder, Follower};
 
 crate::fields! {
     /// An order.
@@ -49,6 +50,12 @@ crate::fields! {
         /// The customer who placed the order.
         #[sample = "customer_01h455vb4pex5vsknk084sn02q"] #[filtered]
         customer_id as "customer": Option<Reference<CustomerId>>,
+        /// The mail address of whoever placed the order without an account. A customer who proves it sees and follows the order.
+        #[sample = "grace@example.com"]
+        contact_email: Option<EmailAddress>,
+        /// The phone number of whoever placed the order without an account. A customer who proves it sees and follows the order.
+        #[sample = "+12015550188"]
+        contact_phone: Option<PhoneNumber>,
         /// The vehicle that carries the order.
         #[filtered]
         vehicle_id as "vehicle": Option<Link<Vehicle>>,

@@ -1,13 +1,18 @@
 //! Message authentication codes.
 
 use hmac::{Hmac, KeyInit, Mac};
-use sha2::{Sha256, Sha512};
+use sha2::{Sha256, Sha384, Sha512};
 
 use crate::kernel::crypto::SecretDigest;
 
 /// HMAC-SHA256 over the concatenation of `parts`.
 pub fn hmac_sha256(key: &[u8], parts: &[&[u8]]) -> SecretDigest {
     hmac::<Hmac<Sha256>>(key, parts)
+}
+
+/// HMAC-SHA384 over the concatenation of `parts`.
+pub fn hmac_sha384(key: &[u8], parts: &[&[u8]]) -> SecretDigest {
+    hmac::<Hmac<Sha384>>(key, parts)
 }
 
 /// HMAC-SHA512 over the concatenation of `parts`.

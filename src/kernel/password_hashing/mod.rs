@@ -6,6 +6,7 @@
 //! a hash. If the other requests use most of the processor time, the queue fills and sign-ins are rejected before other routes become
 //! slow.
 
+mod of_others;
 mod os;
 mod queue;
 
@@ -21,10 +22,12 @@ use uuid::Uuid;
 
 use crate::kernel::crypto::{SecretDigest, random_bytes};
 use crate::kernel::metrics::{Counter, Registry};
+use crate::kernel::password_hashing::of_others::HashOfOthers;
 use crate::kernel::password_hashing::queue::Queue;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::tally::{Counted, Tally};
 
+pub use of_others::InvalidHash;
 pub use queue::Asker;
 
 /// m=19456 KiB, t=2, p=1. Decisions, section 3.
@@ -47,13 +50,18 @@ impl From<HashingBusy> for Problem {
     }
 }
 
-/// The stored hash of a password: a PHC string. Never displayed.
+/// The stored hash of a password: a PHC string, or the hash of another service in its own form ([`of_others`]). Never displayed.
 #[derive(Clone, sqlx::Type)]
 #[sqlx(transparent)]
 pub struct HashedPassword(String);
 
 impl HashedPassword {
-    /// The PHC string.
+    /// The hash that another service made. The first right password replaces it.
+    pub fn of_another_service(text: String) -> Result<Self, InvalidHash> {
+        text.parse::<HashOfOthers>().map(|_| Self(text))
+    }
+
+    /// The text that is stored.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -72,7 +80,7 @@ pub enum Comparison {
     Wrong,
     /// The right password, hashed with the current parameters.
     Right,
-    /// The right password, hashed with older parameters; it should be hashed again.
+    /// The right password, hashed with older parameters or by another service; it should be hashed again.
     RightButOutdated,
 }
 
@@ -227,20 +235,21 @@ fn today() -> Params {
     Params::new(MEMORY_KIB, PASSES, 1, Some(32)).expect("the constant parameters are within Argon2's limits")
 }
 
-fn digest(params: &Params, password: &[u8], salt: &[u8], memory: &mut Vec<Block>) -> SecretDigest {
-    // A stored hash with larger parameters than the current ones may need more memory.
-    memory.resize_with(memory.len().max(params.block_count()), Block::default);
+fn digest(params: &Params, password: &[u8], salt: &[u8], memory: &mut [Block]) -> SecretDigest {
     let mut output = [0; 32];
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params.clone())
-        .hash_password_into_with_memory(password, salt, &mut output, memory.as_mut_slice())
+        .hash_password_into_with_memory(password, salt, &mut output, memory)
         .expect("passwords and salts are within Argon2's limits");
     output.into()
 }
 
-fn compare(password: &[u8], stored: Option<&str>, memory: &mut Vec<Block>) -> Comparison {
-    let stored = stored.and_then(|stored| PasswordHash::new(stored).ok());
-    let parts = stored.as_ref().and_then(|stored| Some((Params::try_from(stored).ok()?, stored.salt?, stored.hash?)));
-    let Some((params, salt, hash)) = parts else {
+fn compare(password: &[u8], stored: Option<&str>, memory: &mut [Block]) -> Comparison {
+    let Some((params, salt, hash)) = stored.and_then(read_own) else {
+        let is_right = stored.and_then(|stored| stored.parse::<HashOfOthers>().ok()).is_some_and(|hash| hash.is_of(password));
+        if is_right {
+            return Comparison::RightButOutdated;
+        }
+        // Many services' hashes take less work than ours: without more, a quick answer would tell that there is an account.
         digest(&today(), password, &[0; 16], memory);
         return Comparison::Wrong;
     };
@@ -251,6 +260,15 @@ fn compare(password: &[u8], stored: Option<&str>, memory: &mut Vec<Block>) -> Co
         (true, false) => Comparison::Right,
         (true, true) => Comparison::RightButOutdated,
     }
+}
+
+/// Reads a hash that this service made, now or with parameters that need no more memory than the thread has.
+fn read_own(stored: &str) -> Option<(Params, Salt, Output)> {
+    let stored = PasswordHash::new(stored).ok()?;
+    let is_own = stored.algorithm == Algorithm::Argon2id.ident() && stored.version == Some(Version::V0x13.into());
+    let (params, salt, hash) = (Params::try_from(&stored).ok()?, stored.salt?, stored.hash?);
+    let fits = params.block_count() <= today().block_count();
+    (is_own && fits && hash.as_ref().len() == 32).then_some((params, salt, hash))
 }
 
 #[cfg(test)]

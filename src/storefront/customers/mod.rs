@@ -19,9 +19,10 @@ use crate::members;
 
 pub use claims::{LostClaims, settle_claims};
 pub use queries::{
-    PasswordOf, close_customer, company_of_customer, count_password_guess, erase_closed, export_record, find_by_identity, find_customer,
-    find_proven, is_of_a_customer, is_test, lock_claimants, lock_claimants_of, lock_customer, lock_customer_shared, lock_made_with,
-    remove_password, reset_password, restore_contacts, set_ban, set_password_hash, set_proven, update_profile,
+    PasswordOf, ProvenContacts, close_customer, company_of_customer, count_password_guess, erase_closed, export_record, find_by_identity,
+    find_customer, find_proven, find_proven_contacts, insert_moved_in, is_of_a_customer, is_test, list_external_ids, list_listed,
+    lock_claimants, lock_claimants_of, lock_customer, lock_customer_shared, lock_made_with, remove_password, reset_password,
+    restore_contacts, set_ban, set_password_hash, set_proven, update_profile,
 };
 
 /// An open account.
@@ -164,6 +165,23 @@ pub struct NewCustomer {
     pub password_hash: Option<HashedPassword>,
     /// The test identity that the account is made with, if it is for tests.
     pub test_identity: Option<TestIdentityId>,
+}
+
+/// A customer of another service who moves in.
+#[derive(Debug)]
+pub struct MovedIn {
+    pub id: CustomerId,
+    /// What the other service knew the customer by.
+    pub external_id: String,
+    pub name: String,
+    pub email: Option<EmailAddress>,
+    pub email_is_proven: bool,
+    pub phone: Option<PhoneNumber>,
+    pub phone_is_proven: bool,
+    pub password_hash: Option<HashedPassword>,
+    pub meta: Value,
+    /// When the account was opened at the other service.
+    pub created_at: DateTime<Utc>,
 }
 
 impl NewCustomer {

@@ -19,6 +19,7 @@ use crate::kernel::database::Pool;
 use crate::resources::{Extension, ResourceState};
 use crate::storefront::state::Storefront;
 
+pub use customers::LARGER_BODY;
 pub use stores::{StoreBody, StoreRecord, Stores};
 pub use test_identities::TestIdentityRecord;
 

@@ -57,7 +57,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
     }
 
     /// Adds a `GET` route at a path below [`PATH`].
-    pub(super) fn get<H: Handler<T, S>, T: Parts + 'static>(self, path: &str, doc: OperationDoc, handler: H) -> Self {
+    pub fn get<H: Handler<T, S>, T: Parts + 'static>(self, path: &str, doc: OperationDoc, handler: H) -> Self {
         self.route(Method::GET, path, doc, handler)
     }
 

@@ -34,7 +34,7 @@ async fn a_new_order_has_a_number_and_nothing_else_happened_to_it() {
         order,
         json!({
             "id": id(&order), "uuid": uuid(&order), "status": "created", "tracking_number": number, "internal_id": "A-7", "type": "parcel",
-            "driver_assigned": null, "customer": customer, "vehicle": vehicle,
+            "driver_assigned": null, "customer": customer, "contact_email": null, "contact_phone": null, "vehicle": vehicle,
             "payload": { "pickup": "1 Main St", "dropoff": "2 Side St" }, "notes": "Ring twice.\nSecond floor.", "skip_dispatch": false,
             "scheduled_at": "2026-05-22T10:00:00.123+00:00", "dispatched_at": null, "started_at": null, "completed_at": null,
             "cancelled_at": null, "failed_at": null, "meta": { "colour": "red" },

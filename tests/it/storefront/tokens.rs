@@ -30,6 +30,7 @@ pub const SIGNED_IN: &[(Method, &str)] = &[
     (Method::POST, "customers/unregister-device"),
     (Method::POST, "customers/card-ephemeral-key"),
     (Method::POST, "customers/card-setup-intent"),
+    (Method::GET, "customers/orders"),
     (Method::POST, "customers/socket-token"),
     (Method::GET, "customers/sessions"),
     (Method::PUT, "customers/sessions/{id}"),

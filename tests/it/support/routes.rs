@@ -84,6 +84,7 @@ pub const OTHER_ROUTES: &[(Method, &str, &str)] = &[
     (Method::GET, "storefront", "/texts/pauses"),
     (Method::POST, "storefront", "/texts/pauses/{uuid}/resume"),
     (Method::DELETE, "storefront", "/tokens/{uuid}"),
+    (Method::POST, "storefront", "/customers/import"),
     (Method::POST, "storefront", "/customers/{uuid}/revoke-tokens"),
     (Method::GET, "storefront", "/customers/{uuid}/timeline"),
     (Method::GET, "storefront", "/customers/{uuid}/export"),

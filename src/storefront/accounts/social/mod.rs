@@ -28,6 +28,7 @@
 mod idp_c;
 mod linking;
 mod listed;
+mod moved_in;
 mod own_links;
 mod queries;
 
@@ -47,6 +48,7 @@ use crate::storefront::guessing::{self, Kind};
 use crate::storefront::routes::{self, Routes, describe};
 use crate::storefront::state::Storefront;
 
+pub use moved_in::{insert_links, list_linked};
 pub use own_links::{links_schema, show_links};
 pub use queries::{export_links, forget_links, suspend_links, sweep_tokens};
 

@@ -1,7 +1,9 @@
 //! The SQL of customers.
 
 mod locks;
+mod moved_in;
 mod password_guess;
+mod proven_contacts;
 mod test_accounts;
 
 use chrono::{DateTime, Utc};
@@ -14,7 +16,9 @@ use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::customers::{Contacts, Customer, NewCustomer};
 
 pub use locks::{lock_claimants, lock_claimants_of, lock_customer, lock_customer_shared};
+pub use moved_in::{insert_moved_in, list_external_ids, list_listed};
 pub use password_guess::{PasswordOf, count_password_guess};
+pub use proven_contacts::{ProvenContacts, find_proven_contacts};
 pub use test_accounts::{is_of_a_customer, is_test, lock_made_with};
 
 pub async fn insert_customer(
@@ -280,7 +284,8 @@ pub async fn erase_closed(
 ) -> Result<Vec<(CompanyId, CustomerId)>, sqlx::Error> {
     let erased = sqlx::query!(
         r#"update customers set name = '', email = null, email_verified_at = null, phone = null, phone_verified_at = null, title = null,
-             photo_url = null, meta = '{}', password_hash = null, banned_at = null, banned_reason = null, erased_at = $2
+             photo_url = null, meta = '{}', password_hash = null, external_id = null, banned_at = null, banned_reason = null,
+             erased_at = $2
          where closed_at <= $1 and erased_at is null
          returning id as "id: CustomerId", company_id as "company_id: CompanyId""#,
         closed_before,

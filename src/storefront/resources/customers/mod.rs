@@ -1,6 +1,8 @@
-//! Customers in the API for operators: the record, what is done to an account ([`acts`]) and what happened to it ([`timeline`]).
+//! Customers in the API for operators: the record, what is done to an account ([`acts`]), what happened to it ([`timeline`]), and customers who
+//! move in ([`import`]).
 
 mod acts;
+mod import;
 mod timeline;
 
 use axum::extract::FromRef;
@@ -20,6 +22,8 @@ use crate::resources::{Extension, FilterForm, Instant, Meta, Operand, Record, Re
 use crate::storefront::accounts::social;
 use crate::storefront::state::Storefront;
 use crate::storefront::{codes, passwords};
+
+pub use import::LARGER_BODY;
 
 crate::read_only! {
     /// A customer in the API for operators.
@@ -46,6 +50,9 @@ crate::read_only! {
         banned_at: Option<Instant>,
         /// Why the customer may not sign in.
         banned_reason: Option<String>,
+        /// What the customer was known by at the service that they moved in from.
+        #[filtered]
+        external_id: Option<String>,
         /// When the account was closed.
         closed_at: Option<Instant>,
         /// Whether the account was made with a test identity. Figures leave it out.
@@ -163,6 +170,7 @@ where
 {
     Extension::new("storefront")
         .read_only::<CustomerRecord>()
+        .route(Method::POST, "/customers/import", import::doc(), import::import)
         .route(Method::GET, "/customers/{uuid}/timeline", timeline::doc(), timeline::show)
         .route(Method::GET, "/customers/{uuid}/export", acts::export_doc(), acts::export)
         .route(Method::POST, "/customers/{uuid}/ban", acts::ban_doc(), acts::ban)

@@ -64,6 +64,13 @@ const BLOCKS: &[(&str, &str, &str, Shown)] = &[
     ("identity-providers", "toml", "acme-id", PROVIDERS),
     ("identity-providers", "sh", "PORTICO_PROVIDERS__ACME_ID__CLIENT_SECRET", PROVIDERS),
     ("identity-providers", "json", "acmeIdUserId", PROVIDERS),
+    ("moving-in", "ndjson", "external_id", Story("storefront/moving_in.rs", "the_file_of_the_page_is_imported")),
+    ("moving-in", "sh", "portico customer import", OfProgram),
+    ("moving-in", "json", "\"refused\"", Output),
+    ("moving-in", "sh", "fbscrypt", Output),
+    ("moving-in", "sh", "auth.users", Output),
+    ("moving-in", "sh", "auth_user ", Output),
+    ("moving-in", "sh", "wp user list", Output),
     (
         "operating",
         "sql",

@@ -1,0 +1,4 @@
+-- no-transaction
+-- The list of customers by what the shop knows them by, and whether a line of an import is known, also of one who has left.
+create index concurrently if not exists customers_of_company_by_external_id on customers (company_id, external_id, created_at, id)
+    where external_id is not null;

@@ -1,0 +1,67 @@
+//! Customers of another service who move in, a part of a file at a time.
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::rejection::{BytesRejection, QueryRejection};
+use axum::extract::{Query, State};
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::callers::{Area, Caller, Scope};
+use crate::kernel::ids::StoreId;
+use crate::kernel::openapi::{OperationDoc, QueryParameters};
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::request_body::LargerBody;
+use crate::storefront::moving_in::{self, Import, Options, Report};
+use crate::storefront::state::Storefront;
+
+/// Larger than on other routes: about two thousand customers.
+pub const LARGER_BODY: LargerBody = ("/storefront/int/v1/customers/import", 1024 * 1024);
+
+const PARAMETERS: QueryParameters = &[
+    ("store", "The store that the customers move into."),
+    ("vouch", "`true`: contacts that the lines call verified are proven. Otherwise they are listed only."),
+    ("dry_run", "`true`: nothing is stored, and the answer tells what would be."),
+];
+
+pub fn doc() -> OperationDoc {
+    OperationDoc::new("Import customers of another service.")
+        .explained("One customer a line (NDJSON), at most 1 MiB. A customer whose `external_id` is known is left as it is, so a request that got no answer is simply sent again.".to_owned())
+        .taking_query(PARAMETERS)
+        .needing_query(&["store"])
+        .taking_body_explained("One such object a line.", moving_in::schema())
+        .answering(StatusCode::OK, json!({ "type": "object", "properties": { "import": Report::schema() }, "required": ["import"] }))
+        .refusing(&[ProblemCode::ParameterInvalid, ProblemCode::RecordNotFound, ProblemCode::Overloaded])
+}
+
+#[derive(Deserialize)]
+pub struct Asked {
+    store: StoreId,
+    #[serde(default)]
+    vouch: bool,
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// `POST customers/import`
+pub async fn import(
+    State(storefront): State<Storefront>,
+    caller: Caller,
+    asked: Result<Query<Asked>, QueryRejection>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<Value>, Problem> {
+    // Before the parameters are read, so that the missing scope is what the client learns first.
+    caller.require(Area::Customers, Scope::Write)?;
+    let invalid = |detail: String| Problem::new(ProblemCode::ParameterInvalid).detail(detail);
+    let Query(Asked { store, vouch, dry_run }) = asked.map_err(|error| invalid(error.body_text()))?;
+    let body = body.map_err(|refused| ProblemCode::of_status(refused.into_response().status()))?;
+    let lines: Vec<_> = (1..).zip(body.split(|byte| *byte == b'\n').map(<[u8]>::to_vec)).collect();
+    let (pool, clock) = (storefront.pool.clone(), storefront.clock.clone());
+    let mut import = Import::begin(pool, clock, caller, store, Options { vouch, dry_run }).await?;
+    for batch in lines.chunks(Import::BATCH) {
+        import.take(batch).await?;
+    }
+    Ok(Json(json!({ "import": import.end().present() })))
+}

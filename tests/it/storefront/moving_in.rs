@@ -1,0 +1,185 @@
+//! Customers of another service move in (`docs/moving-in.md`; decisions, section 3, Moving in).
+
+use portico::callers::Scope;
+use portico::dev::temporary::TemporaryDirectory;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::World;
+use crate::support::customers::{EMAIL, PHONE};
+use crate::support::program::{portico, printed};
+
+/// Of "correct horse".
+const DJANGO: &str = "pbkdf2_sha256$1000$NaCl$y6UK+57OG2yJnZIbS3E5E599IliwIIbBdkxEFXXGYlM=";
+const PASSWORD: &str = "correct horse";
+
+fn file(customers: &[Value]) -> String {
+    customers.iter().map(|customer| format!("{customer}\n")).collect()
+}
+
+/// The report of an import.
+async fn import(world: &World, query: &str, file: &str) -> Value {
+    let path = format!("/storefront/int/v1/customers/import?store={}{query}", world.store);
+    world.api(Method::POST, &path).header("content-type", "application/x-ndjson").body(file.to_owned()).send().await.ok(200)["import"]
+        .take()
+}
+
+/// The customers with this external id.
+async fn known_as(world: &World, external_id: &str) -> Vec<Value> {
+    let path = format!("/storefront/int/v1/customers?external_id={external_id}");
+    world.api(Method::GET, &path).send().await.ok(200)["customers"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn who_moves_in_signs_in_with_the_password_they_have_which_is_hashed_anew() {
+    let world = World::new().await;
+    let ada = json!({
+        "external_id": "17", "name": "Ada", "email": EMAIL, "phone": PHONE, "password_hash": DJANGO, "created_at": "2019-03-01T12:00:00Z",
+        "meta": { "tier": "gold" },
+    });
+    let (report, events) = world.published(import(&world, "", &file(&[ada]))).await;
+    assert!(events.is_empty());
+    assert_eq!(report, json!({ "created": 1, "known": 0, "refused": [], "dry_run": false }));
+    let moved_in = &known_as(&world, "17").await[0];
+    assert_eq!(
+        (&moved_in["name"], &moved_in["meta"], &moved_in["email_verified"]),
+        (&json!("Ada"), &json!({ "tier": "gold" }), &json!(false))
+    );
+    assert_eq!(moved_in["created_at"], "2019-03-01T12:00:00.000+00:00");
+
+    let sign_in =
+        async |password: &str| world.storefront("customers/login").json(&json!({ "identity": EMAIL, "password": password })).send().await;
+    sign_in("battery staple").await.refused(401, "credentials_invalid");
+    sign_in(PASSWORD).await.ok(200);
+    let hash: String = sqlx::query_scalar("select password_hash from customers").fetch_one(&world.pool).await.unwrap();
+    assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
+    sign_in(PASSWORD).await.ok(200);
+}
+
+#[tokio::test]
+async fn the_same_file_again_changes_nothing_and_a_longer_one_goes_on() {
+    let world = World::new().await;
+    let ada = json!({ "external_id": "17", "email": EMAIL });
+    let bob = json!({ "external_id": "18", "email": "bob@example.com" });
+    assert_eq!(import(&world, "", &file(&[ada.clone()])).await["created"], 1);
+    let changed = json!({ "external_id": "17", "name": "Eve", "email": "eve@example.com" });
+    let report = import(&world, "", &file(&[changed, bob])).await;
+    assert_eq!((&report["created"], &report["known"]), (&json!(1), &json!(1)));
+    assert_eq!(known_as(&world, "17").await[0]["email"], EMAIL);
+    assert_eq!(import(&world, "", &file(&[ada])).await["known"], 1);
+}
+
+#[tokio::test]
+async fn lines_that_cannot_be_taken_are_refused_by_number_and_the_others_go_on() {
+    let world = World::new().await;
+    world.register("taken@example.com").await;
+    let lines = [
+        json!({ "external_id": "1", "email": EMAIL }).to_string(),
+        "{".to_owned(),
+        json!({ "email": "b@example.com" }).to_string(),
+        json!({ "external_id": "4", "email": "no address" }).to_string(),
+        json!({ "external_id": "5", "email": "Taken@Example.com" }).to_string(),
+        json!({ "external_id": "6", "email": EMAIL }).to_string(),
+        json!({ "external_id": "7", "password_hash": "$2y$31$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e" }).to_string(),
+        json!({ "external_id": "8", "created_at": "2999-01-01T00:00:00Z" }).to_string(),
+        json!({ "external_id": "9", "providers": [{ "provider": "claimed_idp_c", "subject": "x" }] }).to_string(),
+        String::new(),
+        json!({ "external_id": "11" }).to_string(),
+    ];
+    let report = import(&world, "", &lines.join("\n")).await;
+    assert_eq!(report["created"], 2);
+    let refused: Vec<_> = report["refused"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|refused| {
+            let (member, _) = refused["reasons"].as_object().unwrap().iter().next().unwrap();
+            (refused["line"].as_u64().unwrap(), member.as_str())
+        })
+        .collect();
+    let expected = [
+        (2, "line"),
+        (3, "external_id"),
+        (4, "email"),
+        (5, "email"),
+        (6, "email"),
+        (7, "password_hash"),
+        (8, "created_at"),
+        (9, "providers"),
+    ];
+    assert_eq!(refused, expected);
+}
+
+#[tokio::test]
+async fn a_contact_is_proven_only_if_the_file_says_so_and_the_importer_vouches() {
+    let world = World::new().await;
+    let ada = json!({ "external_id": "1", "email": EMAIL, "email_verified": true });
+    let bob = json!({ "external_id": "2", "email": "bob@example.com" });
+    import(&world, "&vouch=true", &file(&[ada, bob])).await;
+    assert_eq!(known_as(&world, "1").await[0]["email_verified"], true);
+    assert_eq!(known_as(&world, "2").await[0]["email_verified"], false);
+    let cy = json!({ "external_id": "3", "email": "cy@example.com", "email_verified": true });
+    import(&world, "", &file(&[cy])).await;
+    assert_eq!(known_as(&world, "3").await[0]["email_verified"], false);
+    world.storefront("customers/login-with-sms").json(&json!({ "identity": EMAIL })).send().await.ok(200);
+    world
+        .storefront("customers/login-with-sms")
+        .json(&json!({ "identity": "cy@example.com" }))
+        .send()
+        .await
+        .refused(422, "customer_not_found");
+}
+
+#[tokio::test]
+async fn a_dry_run_tells_what_would_be_and_stores_nothing() {
+    let world = World::new().await;
+    let lines = file(&[json!({ "external_id": "1", "email": EMAIL }), json!({ "external_id": "2", "email": EMAIL })]);
+    let dry = import(&world, "&dry_run=true", &lines).await;
+    assert_eq!((&dry["created"], &dry["dry_run"], dry["refused"].as_array().unwrap().len()), (&json!(1), &json!(true), 1));
+    assert!(known_as(&world, "1").await.is_empty());
+    let mut real = import(&world, "", &lines).await;
+    real["dry_run"] = json!(true);
+    assert_eq!(real, dry);
+}
+
+#[tokio::test]
+async fn the_file_of_the_page_is_imported() {
+    let world = World::new().await;
+    let (_, file) = include_str!("../../../docs/moving-in.md").split_once("```ndjson\n").unwrap();
+    let report = import(&world, "&vouch=true", file.split_once("```").unwrap().0).await;
+    assert_eq!(report["created"], 2, "{report}");
+}
+
+#[tokio::test]
+async fn only_a_key_that_may_change_customers_imports_and_only_into_a_store_of_its_company() {
+    let world = World::new().await;
+    let path = format!("/storefront/int/v1/customers/import?store={}", world.store);
+    let line = file(&[json!({ "external_id": "1" })]);
+    let reading = world.key_of(world.company, &[Scope::Read]).await;
+    let (_, foreign) = world.another_company(&[Scope::Read, Scope::Write]).await;
+    let ask = async |key: &str| {
+        world.request(Method::POST, &path).key(key).header("content-type", "application/x-ndjson").body(line.clone()).send().await
+    };
+    ask(&reading).await.refused(403, "scope_missing");
+    ask(&foreign).await.refused(404, "record_not_found");
+    assert!(known_as(&world, "1").await.is_empty());
+}
+
+#[tokio::test]
+async fn the_command_imports_a_file_and_fails_if_a_line_was_refused() {
+    let world = World::new().await;
+    let directory = TemporaryDirectory::make("portico-import").unwrap();
+    let path = directory.path().join("customers.ndjson");
+    let (path, store) = (path.to_str().unwrap(), world.store.to_string());
+    let settings = [("database.url", world.database.as_str())];
+    std::fs::write(path, file(&[json!({ "external_id": "1", "email": EMAIL })])).unwrap();
+    let arguments = ["customer", "import", path, "--store", &store, "--json"];
+    let report: Value = serde_json::from_str(&printed(&arguments, &settings).await).unwrap();
+    assert_eq!(report["import"]["created"], 1);
+    std::fs::write(path, file(&[json!({ "external_id": "1" }), json!({ "external_id": "2", "email": EMAIL })])).unwrap();
+    let output = portico(&arguments[..5], &settings).output().await.unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "0 customers created, 1 known, 1 lines refused\n");
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("line 2: email: Another customer has this email.") && told.contains("1 line was refused"), "{told}");
+}
