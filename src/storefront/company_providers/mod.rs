@@ -50,7 +50,7 @@ struct Shared {
     clock: Clock,
     key: ApplicationKey,
     lifecycle: Lifecycle,
-    deployment: IdentityProviders,
+    deployment: Arc<IdentityProviders>,
     clients: CompanyClients,
     cached: TtlCache<CompanyId, ProvidersOfCompany>,
     built: Cache<IdentityProviderId, (i64, Arc<Offer>)>,
@@ -106,6 +106,7 @@ impl CompanyProviders {
     /// Reads and builds providers when they are asked for.
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, key, lifecycle, deployment, clients } = parts;
+        let deployment = Arc::new(deployment);
         let (cached, built) = (TtlCache::new(MAX_CACHED_COMPANIES), Cache::new(MAX_BUILT));
         Self(Arc::new(Shared { pool, clock, key, lifecycle, deployment, clients, cached, built }))
     }
@@ -148,7 +149,7 @@ impl CompanyProviders {
         let generation = self.0.cached.generation();
         let stored = list_providers(&mut self.0.pool.acquire().await?, company).await?;
         let own = stored.into_iter().map(|stored| self.built(company, stored)).collect();
-        let found = Arc::new(ProvidersOfCompany::new(own, self.0.deployment.clone()));
+        let found = Arc::new(ProvidersOfCompany::new(own, Arc::clone(&self.0.deployment)));
         self.0.cached.insert_if_current(generation, company, &found, now);
         Ok(found)
     }

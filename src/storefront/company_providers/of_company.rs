@@ -12,7 +12,7 @@ const RETRY_AFTER_SECONDS: u64 = 60;
 #[derive(Debug)]
 pub struct ProvidersOfCompany {
     own: Vec<Arc<Offer>>,
-    deployment: IdentityProviders,
+    deployment: Arc<IdentityProviders>,
 }
 
 /// A provider of the company's own.
@@ -41,7 +41,7 @@ impl Offer {
 }
 
 impl ProvidersOfCompany {
-    pub(super) fn new(own: Vec<Arc<Offer>>, deployment: IdentityProviders) -> Self {
+    pub(super) fn new(own: Vec<Arc<Offer>>, deployment: Arc<IdentityProviders>) -> Self {
         Self { own, deployment }
     }
 

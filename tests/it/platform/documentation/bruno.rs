@@ -99,10 +99,12 @@ async fn every_operation_is_a_request_that_the_service_understands() {
     assert!(said.contains("were written to"), "{said}");
     let customer = token(&world.register(EMAIL).await);
     let environment = fs::read_to_string(path.join("environments/portico.bru")).unwrap();
-    assert_eq!(entries(blocks(&environment).get("vars"))["base_url"], base);
+    let environment = blocks(&environment);
+    let environment = entries(environment.get("vars"));
+    assert_eq!(environment["base_url"], base);
     let variables = BTreeMap::from([
         ("base_url", base.as_str()),
-        ("provider", entries(blocks(&environment).get("vars"))["provider"]),
+        ("provider", environment["provider"]),
         ("api_key", &world.api_key),
         ("store_key", &world.store_key),
         ("customer_token", &customer),
