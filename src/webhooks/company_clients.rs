@@ -22,7 +22,8 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub struct CompanyClients {
     targets: Targets,
-    tls: ClientConfig,
+    /// Shared, because it is large.
+    tls: Arc<ClientConfig>,
 }
 
 /// Why there is no client.
@@ -39,7 +40,7 @@ pub enum NoClient {
 impl CompanyClients {
     pub(super) fn new(targets: Targets, mut tls: ClientConfig) -> Self {
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Self { targets, tls }
+        Self { targets, tls: Arc::new(tls) }
     }
 
     /// The check when a company names an address, to report an error.
@@ -57,7 +58,7 @@ impl CompanyClients {
         for url in urls {
             self.targets.check_literal(url)?;
         }
-        let builder = Client::builder().tls_backend_preconfigured(self.tls.clone()).https_only(true).no_proxy();
+        let builder = Client::builder().tls_backend_preconfigured(ClientConfig::clone(&self.tls)).https_only(true).no_proxy();
         let builder = builder.dns_resolver(Arc::new(OfCompany(self.targets.asked_by(Some(company))))).redirect(Policy::none());
         let builder = builder.pool_max_idle_per_host(1).pool_idle_timeout(IDLE_TIMEOUT);
         Ok(builder.connect_timeout(CONNECT_TIMEOUT).timeout(timeout).build()?)

@@ -20,7 +20,7 @@ use crate::webhooks::targets::{Resolver, Targets};
 #[derive(Clone, Debug)]
 pub struct Delivering {
     pub(super) targets: Targets,
-    tls: ClientConfig,
+    company_clients: CompanyClients,
     pub(super) sender: Sender,
     pub(super) permits: Arc<Permits>,
     pub(super) traces: Traces,
@@ -53,13 +53,14 @@ impl Delivering {
         }
         let targets = Targets::new(&settings.allowed_networks, resolver);
         let tls = trusting(roots).map_err(SettingsError::NoClient)?;
-        let sender = Sender::new(targets.clone(), clock, tls.clone(), traces.clone());
-        Ok(Self { targets, tls, sender, permits: Arc::new(Permits::new(settings.concurrency())), traces })
+        let company_clients = CompanyClients::new(targets.clone(), tls.clone());
+        let sender = Sender::new(targets.clone(), clock, tls, traces.clone());
+        Ok(Self { targets, company_clients, sender, permits: Arc::new(Permits::new(settings.concurrency())), traces })
     }
 
     /// Makes clients for other addresses that companies name, under the same rules.
     pub fn company_clients(&self) -> CompanyClients {
-        CompanyClients::new(self.targets.clone(), self.tls.clone())
+        self.company_clients.clone()
     }
 }
 

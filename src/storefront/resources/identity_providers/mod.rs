@@ -1,10 +1,9 @@
 //! The identity providers of a company in the API for operators.
 
 pub mod test;
+mod values;
 
 use std::mem::take;
-
-use serde_json::{Value, json};
 
 use crate::audit_trail::ChangedRecord;
 use crate::callers::{Area, Caller, Scope};
@@ -14,15 +13,10 @@ use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::IdentityProviderId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::providers::RouteName;
-use crate::resources::{
-    Editable, FieldType, Fields, Input, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource, ResourceState, Unique,
-};
+use crate::resources::{Editable, Fields, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource, ResourceState, Unique};
 use crate::storefront::company_providers::{ClientSecret, CompanyProviders, MAX_OF_COMPANY, StoredProvider, Unusable, count_providers};
+use crate::storefront::resources::identity_providers::values::{Apps, Issuers, KeysUrl, MAX_ITEMS, ProviderName};
 use crate::webhooks::{EndpointUrl, NoClient};
-
-/// The longest lists of issuers and of apps.
-const MAX_ITEMS: usize = 20;
 
 const FORBIDDEN: &str = "Only public addresses are asked, and none was found for this one.";
 
@@ -70,91 +64,6 @@ crate::text_enum! {
         Active = "active",
         /// Customers cannot sign in with it.
         Inactive = "inactive",
-    }
-}
-
-/// The name of a provider in routes.
-#[derive(Debug, serde::Deserialize)]
-#[serde(transparent)]
-pub struct ProviderName(RouteName);
-
-impl From<ProviderName> for String {
-    fn from(name: ProviderName) -> Self {
-        name.0.to_string()
-    }
-}
-
-/// The issuers of a provider.
-#[derive(Debug, serde::Deserialize)]
-#[serde(transparent)]
-pub struct Issuers(Lines);
-
-/// The ids of a company's apps at a provider.
-#[derive(Debug, serde::Deserialize)]
-#[serde(transparent)]
-pub struct Apps(Lines);
-
-/// Where the keys of a provider are.
-#[derive(Debug, serde::Deserialize)]
-#[serde(transparent)]
-pub struct KeysUrl(EndpointUrl);
-
-type Lines = Vec<Line<255>>;
-
-impl From<Issuers> for Vec<String> {
-    fn from(issuers: Issuers) -> Self {
-        issuers.0.into_column()
-    }
-}
-
-impl From<Apps> for Vec<String> {
-    fn from(apps: Apps) -> Self {
-        apps.0.into_column()
-    }
-}
-
-impl From<KeysUrl> for EndpointUrl {
-    fn from(url: KeysUrl) -> Self {
-        url.0
-    }
-}
-
-/// At most [`MAX_ITEMS`] lines.
-fn lines(example: &str) -> Value {
-    let mut schema = Lines::schema();
-    (schema["maxItems"], schema["examples"]) = (MAX_ITEMS.into(), json!([[example]]));
-    schema
-}
-
-fn keys_url() -> Value {
-    let mut schema = EndpointUrl::schema();
-    schema["examples"] = json!(["https://shop.example/keys"]);
-    schema
-}
-
-crate::field_type!(Issuers => Vec<String>, lines("https://id.acme.example"), initially Vec::new());
-crate::field_type!(Apps => Vec<String>, lines("com.acme.shop"), initially Vec::new());
-crate::field_type!(KeysUrl => EndpointUrl, keys_url());
-crate::field_type!(ProviderName => String, json!({ "type": "string", "pattern": "^[a-z][a-z0-9-]{0,39}$", "examples": ["acme-id"] }));
-
-/// The secret of a request.
-impl FieldType for ClientSecret {
-    type Column = Self;
-
-    fn into_column(self) -> Self {
-        self
-    }
-
-    fn show(_: &Self) -> Value {
-        Value::Null
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "string" })
-    }
-
-    fn input() -> Input {
-        Input::Secret
     }
 }
 
@@ -295,6 +204,11 @@ impl Editable for IdentityProviderRecord {
         if provider.name != before.fields.name {
             // The links of customers have it.
             return Err(FieldErrors::one("name", "The name of a provider cannot be changed. Create another provider instead."));
+        }
+        let is_moved = provider.token_url != before.fields.token_url || provider.graph_url != before.fields.graph_url;
+        if is_moved && provider.client_secret.is_some() && matches!(secret, Member::Missing) {
+            // Whoever may change the address need not know the secret, and would have it sent there.
+            return Err(FieldErrors::one("client_secret", "Send the secret again, because it is for another address now."));
         }
         provider.complete(secret, transaction, before.id)?;
         Ok(provider)

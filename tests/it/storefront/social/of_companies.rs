@@ -242,6 +242,11 @@ async fn a_client_secret_is_sealed_and_never_shown() {
     let stored: Vec<u8> = sqlx::query_scalar("select client_secret from identity_providers").fetch_one(&world.pool).await.unwrap();
     assert!(!stored.windows(10).any(|part| part == b"own-secret"));
     world.change_provider(&made, json!({ "client_secret": "newer-secret" })).await.ok(200);
+    // Whoever changes the address does not get the secret sent there.
+    world.resolver.insert("elsewhere.test", &["127.0.0.1".parse().unwrap()]);
+    let moved = json!({ "graph_url": "https://elsewhere.test:8443/v1" });
+    let refused = world.change_provider(&made, moved).await.refused(422, "body_invalid");
+    assert_eq!(refused["fields"]["client_secret"][0], "Send the secret again, because it is for another address now.");
     let trail = world.api(Method::GET, "/developers/int/v1/changes?kind=identity_provider").send().await.ok(200);
     assert_eq!(trail["changes"][1]["fields"], json!(["client_secret"]));
     assert!(!trail.to_string().contains("-secret\""), "{trail}");
