@@ -18,12 +18,14 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a connection is kept for the next request. Many companies have few requests each.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Makes clients. Clones share the look-ups of names.
+/// Makes clients. Clones share what it takes.
 #[derive(Clone, Debug)]
-pub struct CompanyClients {
+pub struct CompanyClients(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
     targets: Targets,
-    /// Shared, because it is large.
-    tls: Arc<ClientConfig>,
+    tls: ClientConfig,
 }
 
 /// Why there is no client.
@@ -40,12 +42,12 @@ pub enum NoClient {
 impl CompanyClients {
     pub(super) fn new(targets: Targets, mut tls: ClientConfig) -> Self {
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Self { targets, tls: Arc::new(tls) }
+        Self(Arc::new(Shared { targets, tls }))
     }
 
     /// The check when a company names an address, to report an error.
     pub async fn check(&self, company: CompanyId, url: &EndpointUrl) -> Result<(), TargetError> {
-        self.targets.check(company, url).await
+        self.0.targets.check(company, url).await
     }
 
     /// A client of a company for requests to these addresses alone. Their names are checked at every connection; a redirect is not followed.
@@ -56,10 +58,10 @@ impl CompanyClients {
         timeout: Duration,
     ) -> Result<Client, NoClient> {
         for url in urls {
-            self.targets.check_literal(url)?;
+            self.0.targets.check_literal(url)?;
         }
-        let builder = Client::builder().tls_backend_preconfigured(ClientConfig::clone(&self.tls)).https_only(true).no_proxy();
-        let builder = builder.dns_resolver(Arc::new(OfCompany(self.targets.asked_by(Some(company))))).redirect(Policy::none());
+        let builder = Client::builder().tls_backend_preconfigured(self.0.tls.clone()).https_only(true).no_proxy();
+        let builder = builder.dns_resolver(Arc::new(OfCompany(self.0.targets.asked_by(Some(company))))).redirect(Policy::none());
         let builder = builder.pool_max_idle_per_host(1).pool_idle_timeout(IDLE_TIMEOUT);
         Ok(builder.connect_timeout(CONNECT_TIMEOUT).timeout(timeout).build()?)
     }
