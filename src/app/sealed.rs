@@ -6,5 +6,5 @@ use crate::{gateways, operators, storefront, webhooks};
 
 /// All of them.
 pub fn sealed_columns() -> Vec<SealedColumn> {
-    [gateways::SEALED.as_slice(), &webhooks::SEALED, &[storefront::SEALED, operators::SEALED]].concat()
+    [gateways::SEALED.as_slice(), &webhooks::SEALED, &storefront::SEALED, &[operators::SEALED]].concat()
 }

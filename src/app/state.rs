@@ -24,7 +24,7 @@ use crate::operators::{self, Operators};
 use crate::portal::Portal;
 use crate::providers::mailbox::Mailbox;
 use crate::realtime::Realtime;
-use crate::storefront::{self, Storefront, Stores};
+use crate::storefront::{self, CompanyProviders, Storefront, Stores};
 use crate::webhooks::{self, Webhooks};
 
 /// Declares the struct of all module states, and implements `FromRef` for each, so that handlers can extract it.
@@ -60,6 +60,8 @@ app_state! {
     pub storefront: Storefront,
     /// The stores, as a resource.
     pub stores: Stores,
+    /// The identity providers of companies, as a resource.
+    pub company_providers: CompanyProviders,
     /// Token and channel checks for a socket server.
     pub realtime: Realtime,
     /// The fleet.
@@ -135,6 +137,7 @@ impl AppState {
             clock: clock.clone(),
             application_key: application_key.clone(),
             identity_providers: process.identity_providers.clone(),
+            company_clients: process.delivering.company_clients(),
             lifecycle: lifecycle.clone(),
             hashing: process.hashing.clone(),
             sms: process.sms.clone(),
@@ -169,6 +172,7 @@ impl AppState {
             }),
             audit_trail: AuditTrail::new(pool.clone(), clock.clone(), config.audit_trail.clone()),
             stores: Stores::of(&storefront),
+            company_providers: storefront.company_providers().clone(),
             storefront,
             realtime: Realtime::new(pool.clone(), clock.clone(), process.socket_key.clone(), config.socket.clone()),
             positions: Positions::new(&fleet, lifecycle),

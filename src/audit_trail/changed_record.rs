@@ -5,7 +5,8 @@ use std::fmt;
 use uuid::Uuid;
 
 use crate::kernel::ids::{
-    CompanyId, CustomerId, GatewayId, KeyId, OperatorId, OperatorSessionId, PortalLinkId, StoreId, SubscriptionId, TestIdentityId,
+    CompanyId, CustomerId, GatewayId, IdentityProviderId, KeyId, OperatorId, OperatorSessionId, PortalLinkId, StoreId, SubscriptionId,
+    TestIdentityId,
 };
 
 /// What was done to a record.
@@ -67,6 +68,8 @@ pub enum ChangedRecord {
     PortalLink(PortalLinkId),
     /// A phone number or email address whose code is fixed.
     TestIdentity(TestIdentityId),
+    /// An identity provider of a company.
+    IdentityProvider(IdentityProviderId),
 }
 
 impl ChangedRecord {
@@ -83,6 +86,7 @@ impl ChangedRecord {
         "operator_session",
         "portal_link",
         "test_identity",
+        "identity_provider",
     ];
 
     /// One of [`Self::KINDS`].
@@ -99,6 +103,7 @@ impl ChangedRecord {
             Self::OperatorSession(_) => "operator_session",
             Self::PortalLink(_) => "portal_link",
             Self::TestIdentity(_) => "test_identity",
+            Self::IdentityProvider(_) => "identity_provider",
         }
     }
 
@@ -114,6 +119,7 @@ impl ChangedRecord {
             Self::OperatorSession(id) => id.uuid(),
             Self::PortalLink(id) => id.uuid(),
             Self::TestIdentity(id) => id.uuid(),
+            Self::IdentityProvider(id) => id.uuid(),
         }
     }
 
@@ -131,6 +137,7 @@ impl ChangedRecord {
             Self::OperatorSession(id.into()),
             Self::PortalLink(id.into()),
             Self::TestIdentity(id.into()),
+            Self::IdentityProvider(id.into()),
         ];
         kinds.into_iter().find(|record| record.kind() == kind)
     }
@@ -150,6 +157,7 @@ impl fmt::Display for ChangedRecord {
             Self::OperatorSession(id) => id.fmt(f),
             Self::PortalLink(id) => id.fmt(f),
             Self::TestIdentity(id) => id.fmt(f),
+            Self::IdentityProvider(id) => id.fmt(f),
         }
     }
 }

@@ -81,6 +81,7 @@ pub const TABLES: &[(&str, &str)] = &[
     ("sign_in_hours", OWN),
     ("customers", OF_STORES),
     ("test_identities", OWN),
+    ("identity_providers", OWN),
     ("store_keys", OF_STORES),
     ("stores", OWN),
     ("operator_mails", OF_OPERATORS),

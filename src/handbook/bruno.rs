@@ -1,7 +1,7 @@
 //! All operations as a collection for [Bruno](https://www.usebruno.com), a client whose requests are plain text files.
 //!
 //! A folder per section has a folder per chapter, which has a file per operation. The environment `portico` has the address of the
-//! service; keys and tokens are secret variables, which Bruno keeps outside of the files.
+//! service and the name of an identity provider; keys and tokens are secret variables, which Bruno keeps outside of the files.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ const SECRETS: [&str; 5] = ["api_key", "store_key", "customer_token", "socket_ti
 pub fn collection(contents: &Contents, base: &str) -> Vec<(PathBuf, String)> {
     let name = "{\n  \"version\": \"1\",\n  \"name\": \"Portico\",\n  \"type\": \"collection\"\n}\n";
     let secrets = SECRETS.join(",\n  ");
-    let environment = format!("vars {{\n  base_url: {base}\n}}\nvars:secret [\n  {secrets}\n]\n");
+    let environment = format!("vars {{\n  base_url: {base}\n  provider: acme-id\n}}\nvars:secret [\n  {secrets}\n]\n");
     let mut files = vec![("bruno.json".into(), name.to_owned()), ("environments/portico.bru".into(), environment)];
     for section in &contents.sections {
         for chapter in &section.chapters {
@@ -33,11 +33,18 @@ fn path(section: &Section, chapter: &Chapter, operation: &Operation) -> PathBuf 
     [section.name, &chapter.name, &format!("{file}.bru")].iter().collect()
 }
 
+/// Whether the parameter is a whole segment of the path, as Bruno knows them. One that is a part of a segment is a variable.
+fn is_segment(operation: &Operation, parameter: &str) -> bool {
+    operation.path.split('/').any(|segment| segment == format!("{{{parameter}}}"))
+}
+
 fn request(operation: &Operation, number: usize) -> String {
     let (method, mut url) = (operation.method.to_lowercase(), format!("{{{{base_url}}}}{}", operation.path));
     let of = |place: Place| operation.parameters.iter().filter(move |parameter| parameter.place == place);
     for parameter in of(Place::Path) {
-        url = url.replace(&format!("{{{}}}", parameter.field.name), &format!(":{}", parameter.field.name));
+        let name = &parameter.field.name;
+        let shown = if is_segment(operation, name) { format!(":{name}") } else { format!("{{{{{name}}}}}") };
+        url = url.replace(&format!("{{{name}}}"), &shown);
     }
     let body = if operation.body.is_some() { "json" } else { "none" };
     let bearer = operation.credentials.iter().find_map(|credential| match credential {
@@ -57,7 +64,8 @@ fn request(operation: &Operation, number: usize) -> String {
         format!("{switch}{}: {}", parameter.field.name, parameter.sample)
     });
     blocks.extend(block("params:query", query.collect()));
-    let in_path = of(Place::Path).map(|parameter| format!("{}: {}", parameter.field.name, parameter.sample));
+    let in_path = of(Place::Path).filter(|parameter| is_segment(operation, &parameter.field.name));
+    let in_path = in_path.map(|parameter| format!("{}: {}", parameter.field.name, parameter.sample));
     blocks.extend(block("params:path", in_path.collect()));
     let headers = operation.credentials.iter().flat_map(|credential| match credential {
         Credential::CustomerToken => vec!["Customer-Token: {{customer_token}}".to_owned()],

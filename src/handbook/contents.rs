@@ -302,6 +302,7 @@ impl Parameter {
         let sample = sample(document, schema, &name, Extent::Request);
         let sample = match (place, name.as_str()) {
             (Place::Path, "name") => "order.created".to_owned(),
+            (Place::Path, "provider") => "acme-id".to_owned(),
             (Place::Path, _) => "01890a5d-ac96-774b-bcce-b302099a8057".to_owned(),
             _ => sample.as_str().map_or_else(|| sample.to_string(), str::to_owned),
         };

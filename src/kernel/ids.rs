@@ -138,6 +138,8 @@ typed_ids! {
     CustomerId, "customer";
     /// A phone number or email address for tests.
     TestIdentityId, "testidentity";
+    /// An identity provider of a company.
+    IdentityProviderId, "identityprovider";
     /// A customer's session, as operators refer to it. It differs from the number at the start of the token.
     SessionId, "session";
     /// An entry of the sign-in audit log.

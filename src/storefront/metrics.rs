@@ -39,7 +39,7 @@ crate::labels! {
 crate::labels! {
     /// Of an attempt to sign in.
     pub struct SignInLabels {
-        /// As in the audit: a word of it, or the name of an identity provider of the settings.
+        /// As in the audit: a word of it, or an identity provider of the settings; `own_provider` for all others.
         pub method: String,
         /// `signed_in` or `refused`.
         pub outcome: &'static str,

@@ -17,6 +17,7 @@
 //! sending  access           the limits of the routes that send and of mails; who is calling
 //! state                     the data that the handlers share, and the settings
 //! sms_guard                 what a text must pass before it is sent
+//! company_providers         identity providers of companies, in place of those of the deployment
 //! caches  messages          sessions and stores for a second; the wording of texts and mails
 //! tokens                    tokens of customers: issued, looked up, revoked
 //! audit                     every attempt to sign in
@@ -56,6 +57,7 @@ mod audit;
 mod caches;
 mod card;
 mod codes;
+mod company_providers;
 mod customers;
 mod guessing;
 mod messages;
@@ -76,11 +78,12 @@ use chrono::TimeDelta;
 
 use crate::gateways;
 use crate::kernel::rate_limit;
+use crate::kernel::sealed_values::SealedColumn;
 
 pub use access::SignedInCustomer;
-pub use accounts::devices::SEALED;
 pub use accounts::ending::{end_all_of_company, end_session_of_company};
 pub use accounts::export::{Exported, export_customer};
+pub use company_providers::CompanyProviders;
 pub use customers::{ProvenContacts, company_of_customer, find_proven_contacts};
 pub use messages::{Fault, Messages, MessagesError, Settings as MessagesSettings};
 pub use moving_in::{Import, Options as ImportOptions, Report as ImportReport};
@@ -94,6 +97,9 @@ use accounts::{
     change_password, closure, contact_change, devices, password_reset, profile, registration, sessions, sign_in, social, step_up, take_back,
 };
 use sending::notices;
+
+/// The columns that hold secrets.
+pub const SEALED: [SealedColumn; 2] = [devices::SEALED, company_providers::SEALED];
 
 impl Storefront {
     /// Deletes expired data: windows of limits that have passed, codes and tallies of wrong guesses older than a day (a month if they locked

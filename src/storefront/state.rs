@@ -27,10 +27,12 @@ use crate::providers::mail::Mail;
 use crate::providers::sms::Sms;
 use crate::storefront::audit::Refusals;
 use crate::storefront::caches::Caches;
+use crate::storefront::company_providers::{self, CompanyProviders};
 use crate::storefront::guessing::{Client, Guess, Kind};
 use crate::storefront::messages::Messages;
 use crate::storefront::metrics::Metrics;
 use crate::storefront::sms_guard::{self, DeploymentLimits, Judging};
+use crate::webhooks::CompanyClients;
 
 /// The SMS guard counts the texts to a number for a day, even if its account is closed in the meantime.
 const MIN_ERASE_AFTER: TimeDelta = TimeDelta::days(1);
@@ -123,6 +125,7 @@ pub struct Shared {
     pub(super) mail: Mail,
     pub(super) messages: Messages,
     pub(super) identity_providers: IdentityProviders,
+    pub(super) company_providers: CompanyProviders,
     pub(super) card: Card,
     pub(super) breached_passwords: BreachedPasswords,
     pub(super) settings: Settings,
@@ -159,6 +162,8 @@ pub struct Parts {
     pub messages: Messages,
     /// Verifies the identities of customers.
     pub identity_providers: IdentityProviders,
+    /// Makes the clients for addresses that companies name.
+    pub company_clients: CompanyClients,
     /// Saves cards.
     pub card: Card,
     /// `[storefront]`
@@ -176,7 +181,16 @@ impl Deref for Storefront {
 impl Storefront {
     /// Builds the storefront.
     pub fn new(parts: Parts) -> Self {
-        let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, card, settings } = parts;
+        let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, card, settings, .. } = parts;
+        let Parts { identity_providers, company_clients, .. } = parts;
+        let company_providers = CompanyProviders::new(company_providers::Parts {
+            pool: pool.clone(),
+            clock: clock.clone(),
+            key: application_key.clone(),
+            lifecycle: lifecycle.clone(),
+            deployment: identity_providers.clone(),
+            clients: company_clients,
+        });
         let breached_passwords = BreachedPasswords::new(settings.breached_passwords.as_ref());
         let throttle = LocalRateLimiter::new(settings.requests_per_minute);
         let unknown_keys = FailureLimiter::new(settings.requests_per_minute);
@@ -196,6 +210,7 @@ impl Storefront {
             mail,
             messages,
             identity_providers,
+            company_providers,
             card,
             breached_passwords,
             settings,
@@ -211,6 +226,11 @@ impl Storefront {
     /// A guess that is made now.
     pub(super) fn guess(&self, store: StoreId, client: Client, kind: Kind) -> Guess {
         Guess { store, client, kind, failures_per_address: self.settings.failures_per_address, now: self.clock.now() }
+    }
+
+    /// The identity providers of companies.
+    pub fn company_providers(&self) -> &CompanyProviders {
+        &self.company_providers
     }
 
     /// Reserves a place for a password of a customer.

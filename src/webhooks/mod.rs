@@ -26,6 +26,7 @@
 //! progress  colleagues             when the worker has last completed a round; which other workers are alive
 //! tracks                           the connections on which deliveries are moved
 //! endpoint                         how a subscription's endpoint is addressed: timeout, headers, secrets and signatures, cached
+//! company_clients                  clients for other addresses that companies name, such as those of their identity providers
 //! targets  delivery_state          where webhooks may be sent; the states of a delivery, its lanes and the retry schedule
 //! settings  latency                the settings `[webhooks]`; durations as a histogram
 //! ```
@@ -72,6 +73,7 @@
 
 mod cancellation;
 mod colleagues;
+mod company_clients;
 mod delivering;
 mod delivery_log;
 mod delivery_state;
@@ -103,6 +105,7 @@ use axum::extract::FromRef;
 use crate::companies::Companies;
 use crate::resources::Extension;
 
+pub use company_clients::{CompanyClients, NoClient};
 pub use delivering::{Delivering, SettingsError};
 pub use delivery_log::Delivery;
 pub use endpoint::{LONGEST_ATTEMPT, SEALED, SigningSecret};
@@ -115,7 +118,7 @@ pub use settings::Settings;
 pub use state::{Parts, Webhooks};
 pub use subscription::{DisabledReason, EventFilter, Subscription};
 pub use suspension::{resume_company, suspend_company};
-pub use targets::{EndpointUrl, Resolver};
+pub use targets::{EndpointUrl, Resolver, TargetError};
 
 /// The resources and routes of the hub below `developers/int/v1`.
 pub fn extension<S>() -> Extension<S>

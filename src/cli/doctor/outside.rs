@@ -67,7 +67,7 @@ pub(super) async fn identity_providers(config: &Config) -> Vec<(Cow<'static, str
         let flow = operators.map(|(word, settings)| CodeFlow::new(&word, &settings, &clock, &lifecycle)).transpose()?;
         Ok((IdentityProviders::new(&customers, &clock, &lifecycle)?, flow))
     });
-    let (IdentityProviders { listed, idp_c }, operators) = match built {
+    let (IdentityProviders { listed, idp_c, .. }, operators) = match built {
         Err(error) => return vec![("sign-in".into(), Bad(chain(&error)))],
         Ok(providers) => providers,
     };

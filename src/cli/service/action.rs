@@ -63,6 +63,12 @@ pub const KINDS: &[Kind] = &[
         columns: &["id", "gateway_transaction_id", "kind", "status", "amount", "currency", "created_at"],
     },
     Kind {
+        command: "identity-provider",
+        about: "Identity providers of a company, in place of those of the deployment",
+        routes: ("storefront", "identity-providers"),
+        columns: &["id", "name", "status", "audiences", "created_at"],
+    },
+    Kind {
         command: "changes",
         about: "The audit trail of a running service: who changed what",
         routes: ("developers", "changes"),
@@ -125,8 +131,8 @@ impl Action {
     }
 
     /// The member of a list's answer that has the records.
-    pub fn plural(&self) -> &'static str {
-        self.kind.routes.1
+    pub fn plural(&self) -> String {
+        self.kind.routes.1.replace('-', "_")
     }
 }
 

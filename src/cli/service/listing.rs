@@ -24,7 +24,9 @@ pub(super) async fn run(service: &Service, action: &Action, request: Request, ma
     loop {
         let page = request.page(PAGE.min(limit - count), after.as_deref());
         let mut answer = service.answer(page.to(service)).await?;
-        let Value::Array(page) = answer[action.plural()].take() else { return Err("the service did not answer with a list".into()) };
+        let Value::Array(page) = answer[action.plural().as_str()].take() else {
+            return Err("the service did not answer with a list".into());
+        };
         count += u64::try_from(page.len())?;
         progress.at(count);
         after = answer["meta"]["next"].as_str().map(str::to_owned);

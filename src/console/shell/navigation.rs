@@ -37,6 +37,7 @@ const GROUPS: [(&str, &[(&str, &str)]); 4] = [
         &[
             ("storefront", "stores"),
             ("storefront", "test-identities"),
+            ("storefront", "identity-providers"),
             ("developers", "api-keys"),
             ("ledger", "gateways"),
             ("developers", "replays"),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use url::Url;
@@ -10,6 +11,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::settings;
 use crate::providers::RouteName;
 use crate::providers::identity::graph::Graph;
+use crate::providers::identity::outgoing::client;
 use crate::providers::identity::settings::{address, required};
 use crate::providers::identity::{Flaw, NoAnswer, Provider, SettingsError, Subject, VerifiedIdentity, VerifyError};
 
@@ -85,10 +87,15 @@ impl IdpC {
                 let app_id = required("providers.idp_c.app_id", app_id.clone())?;
                 let is_set = |secret: &SecretString| !secret.expose_secret().is_empty();
                 let app_secret = required("providers.idp_c.app_secret", Some(app_secret.clone()).filter(is_set))?;
-                let graph = Graph::new(&graph_url, app_id, app_secret, settings.timeout, clock.clone())?;
+                let graph = Graph::new(&graph_url, app_id, app_secret, client(settings.timeout)?, clock.clone());
                 Ok(Some(Self { graph: Some(graph) }))
             }
         }
+    }
+
+    /// The provider as a company uses it, with an app of its own. Ids are always verified.
+    pub(super) fn of_company(graph_url: &Url, app_id: String, app_secret: SecretString, client: Client, clock: &Clock) -> Self {
+        Self { graph: Some(Graph::new(graph_url, app_id, app_secret, client, clock.clone())) }
     }
 
     /// Returns how ids are verified. If the provider verifies them, checks that it accepts the app's credentials.

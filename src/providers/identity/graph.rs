@@ -1,7 +1,5 @@
 //! Verification of access tokens of provider C: the person and the app that a token was issued to.
 
-use std::time::Duration;
-
 use chrono::{DateTime, Utc};
 use reqwest::{Client, RequestBuilder, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
@@ -10,8 +8,8 @@ use url::Url;
 
 use crate::kernel::clock::Clock;
 use crate::kernel::error_chain::chain;
-use crate::providers::identity::outgoing::{NoAnswer, ask, client, read};
-use crate::providers::identity::{Flaw, SettingsError, Subject, VerifyError};
+use crate::providers::identity::outgoing::{NoAnswer, ask, read};
+use crate::providers::identity::{Flaw, Subject, VerifyError};
 
 /// Seconds after which a retry is recommended if the provider did not respond.
 const RETRY_AFTER_SECONDS: u64 = 5;
@@ -47,12 +45,12 @@ struct Inspected {
 }
 
 impl Graph {
-    pub(super) fn new(url: &Url, app_id: String, app_secret: SecretString, timeout: Duration, clock: Clock) -> Result<Self, SettingsError> {
+    pub(super) fn new(url: &Url, app_id: String, app_secret: SecretString, client: Client, clock: Clock) -> Self {
         let mut debug_token = url.clone();
         if let Ok(mut path) = debug_token.path_segments_mut() {
             path.pop_if_empty().push("debug_token");
         }
-        Ok(Self { client: client(timeout)?, debug_token, app_id, app_secret, clock })
+        Self { client, debug_token, app_id, app_secret, clock }
     }
 
     /// Checks that the token was issued to this app for this person and is still valid.

@@ -20,6 +20,7 @@ mod graph;
 mod member;
 mod oidc;
 mod outgoing;
+mod own;
 mod provider;
 mod settings;
 mod subject;
@@ -27,6 +28,7 @@ mod subject;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use url::Url;
 
 use crate::contact::EmailAddress;
 use crate::kernel::clock::Clock;
@@ -38,6 +40,7 @@ pub use flaw::Flaw;
 pub use member::user_id_member;
 pub use oidc::{CodeAttempt, CodeFlow, Field, Form, Listed, Oidc, OidcProof, OidcSettings};
 pub use outgoing::NoAnswer;
+pub use own::{OWN_TIMEOUT, OwnProvider, OwnSettings};
 pub use provider::Provider;
 pub use settings::SettingsError;
 pub use subject::Subject;
@@ -114,6 +117,8 @@ pub struct IdentityProviders {
     pub listed: Vec<Arc<Listed>>,
     /// Provider C, which verifies access tokens. Those of the list sign identity tokens.
     pub idp_c: Named<IdpC>,
+    /// Where provider C is asked.
+    graph_url: Option<Url>,
 }
 
 impl IdentityProviders {
@@ -126,6 +131,7 @@ impl IdentityProviders {
         Ok(Self {
             listed: listed.collect::<Result<_, _>>()?,
             idp_c: Named { name: idp_c.name.clone(), provider: IdpC::new(idp_c, clock)? },
+            graph_url: idp_c.graph_url.clone(),
         })
     }
 
@@ -148,6 +154,11 @@ impl IdentityProviders {
             None if *provider == Provider::IDP_C => self.idp_c.name.to_string(),
             None => provider.neutral_name(),
         }
+    }
+
+    /// Whether the provider is one of the deployment, offered or not.
+    pub fn knows(&self, provider: &Provider) -> bool {
+        [Provider::IDP_C, Provider::CLAIMED_IDP_C].contains(provider) || self.listed.iter().any(|listed| listed.provider == *provider)
     }
 
     /// Whether this deployment offers the provider with this word.

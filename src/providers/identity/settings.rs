@@ -46,7 +46,7 @@ pub(super) fn address(setting: &str, url: Option<&Url>) -> Result<Url, SettingsE
 }
 
 /// The words of the audit for other ways to sign in, and of links that no provider vouches for. They name no provider.
-const OTHER_WAYS: [&str; 5] = ["registration", "code", "password", "password-reset", "claimed-idp-c"];
+pub(super) const OTHER_WAYS: [&str; 5] = ["registration", "code", "password", "password-reset", "claimed-idp-c"];
 
 /// Checks that the names of the providers are distinct, because they are part of the routes `login-with-<name>`.
 pub(super) fn tell_apart(providers: &[(Provider, &RouteName)]) -> Result<(), SettingsError> {

@@ -45,7 +45,7 @@ impl FormField {
 }
 
 /// Words that people write in capitals.
-const ABBREVIATIONS: [&str; 6] = ["api", "id", "otp", "sms", "url", "uuid"];
+const ABBREVIATIONS: [&str; 7] = ["api", "id", "jwks", "otp", "sms", "url", "uuid"];
 
 /// The name of a field or kind for people: `license_number` is `License number`.
 pub fn label(name: &str) -> String {

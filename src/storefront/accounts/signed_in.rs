@@ -11,7 +11,7 @@ use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::providers::identity::Provider;
 use crate::storefront::accounts::{ending, known_devices, review};
-use crate::storefront::audit::{self, SignInAttempt};
+use crate::storefront::audit::{self, Method, SignInAttempt};
 use crate::storefront::customers::Customer;
 use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::sending::notices::{self, Occurrence};
@@ -88,6 +88,14 @@ fn refuse_banned(customer: &Customer) -> Result<(), Problem> {
     if customer.banned_at.is_some() { Err(ProblemCode::AccountBanned.into()) } else { Ok(()) }
 }
 
+/// The method as metrics count it. Companies name providers of their own as they like, so these are all counted as one.
+fn counted_as<'a>(storefront: &Storefront, method: &'a Method) -> &'a str {
+    match method {
+        Method::Provider(provider) if !storefront.identity_providers.knows(provider) => "own_provider",
+        method => method.as_str(),
+    }
+}
+
 /// Runs a sign-in and records a refusal. A success is recorded together with its token ([`Storefront::sign_in`]).
 ///
 /// The flow is boxed, so that the large state of its queries is not moved from future to future.
@@ -97,7 +105,7 @@ pub async fn audited(
     flow: BoxFuture<'_, Result<SignedIn, Problem>>,
 ) -> Result<SignedIn, Problem> {
     let result = flow.await;
-    storefront.metrics.tried(attempt.method.as_str(), result.is_ok());
+    storefront.metrics.tried(counted_as(storefront, &attempt.method), result.is_ok());
     match &result {
         // Boxed, because the flow's caller would otherwise carry the state of all notices.
         Ok(signed_in) => Box::pin(follow_up(storefront, (attempt, languages), signed_in)).await,

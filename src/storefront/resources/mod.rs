@@ -3,6 +3,7 @@
 
 mod customers;
 mod figures;
+mod identity_providers;
 mod sessions;
 mod sign_ins;
 mod stores;
@@ -17,9 +18,11 @@ use crate::companies::Companies;
 use crate::kernel::clock::Clock;
 use crate::kernel::database::Pool;
 use crate::resources::{Extension, ResourceState};
+use crate::storefront::company_providers::CompanyProviders;
 use crate::storefront::state::Storefront;
 
 pub use customers::LARGER_BODY;
+pub use identity_providers::IdentityProviderRecord;
 pub use stores::{StoreBody, StoreRecord, Stores};
 pub use test_identities::TestIdentityRecord;
 
@@ -38,12 +41,15 @@ pub fn extension<S>() -> Extension<S>
 where
     Storefront: FromRef<S>,
     Stores: FromRef<S>,
+    CompanyProviders: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
     Extension::new("storefront")
         .editable::<StoreRecord>()
         .editable::<TestIdentityRecord>()
+        .editable::<IdentityProviderRecord>()
+        .route(Method::POST, "/identity-providers/{uuid}/test", identity_providers::test::doc(), identity_providers::test::test)
         .merge(customers::extension())
         .route(Method::POST, "/customers/{uuid}/revoke-tokens", sessions::revoke_all_doc(), sessions::revoke_all)
         .read_only::<sessions::SessionRecord>()

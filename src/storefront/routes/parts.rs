@@ -91,3 +91,4 @@ parts!(A B);
 parts!(A B C);
 parts!(A B C D);
 parts!(A B C D E);
+parts!(A B C D E F);

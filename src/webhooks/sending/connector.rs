@@ -13,9 +13,8 @@ use futures::future::BoxFuture;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::rt::TokioIo;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, crypto};
-use rustls_platform_verifier::Verifier;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -64,14 +63,9 @@ pub enum ConnectError {
 pub struct PeerCertificate(pub Arc<[u8]>);
 
 impl Connector {
-    /// Trusts the system's authorities and the further `roots`.
-    pub fn new(targets: Targets, roots: Vec<CertificateDer<'static>>) -> Result<Self, rustls::Error> {
-        let provider = Arc::new(crypto::aws_lc_rs::default_provider());
-        let verifier = Verifier::new_with_extra_roots(roots, Arc::clone(&provider))?;
-        let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-        let mut config = config.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth();
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(Self { targets, tls: TlsConnector::from(Arc::new(config)) })
+    pub fn new(targets: Targets, mut tls: ClientConfig) -> Self {
+        tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Self { targets, tls: TlsConnector::from(Arc::new(tls)) }
     }
 
     async fn connect(self, endpoint: Uri, company: Option<CompanyId>) -> Result<SecureStream, ConnectError> {

@@ -26,7 +26,7 @@ use hyper::Request;
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use rustls::pki_types::CertificateDer;
+use rustls::ClientConfig;
 use tracing::field::display;
 
 use crate::kernel::clock::Clock;
@@ -114,22 +114,14 @@ pub struct Attempt {
 }
 
 impl Sender {
-    /// A sender that trusts the system's authorities and the further `roots`.
-    pub fn new(targets: Targets, clock: Clock, roots: Vec<CertificateDer<'static>>, traces: Traces) -> Result<Self, rustls::Error> {
-        let connector = Connector::new(targets.clone(), roots)?;
+    /// A sender that trusts the authorities of `tls`.
+    pub fn new(targets: Targets, clock: Clock, tls: ClientConfig, traces: Traces) -> Self {
+        let connector = Connector::new(targets.clone(), tls);
         let mut builder = legacy::Client::builder(TokioExecutor::new());
         builder.timer(TokioTimer::new()).pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE_TIMEOUT);
         let client = builder.build(connector.clone());
         let client_without_pool = builder.pool_max_idle_per_host(0).build(connector);
-        Ok(Self {
-            client,
-            client_without_pool,
-            targets,
-            certificates: Certificates::new(),
-            second_tries: SecondTries::new(),
-            clock,
-            traces,
-        })
+        Self { client, client_without_pool, targets, certificates: Certificates::new(), second_tries: SecondTries::new(), clock, traces }
     }
 
     /// Sends a claimed delivery and waits for the response, at most as long as the timeout of the subscription.

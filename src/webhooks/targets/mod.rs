@@ -38,6 +38,7 @@ pub struct Targets {
     resolver: Resolver,
 }
 
+/// Why an address may not be connected to.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// None of its addresses may be connected to.
@@ -101,6 +102,14 @@ pub struct CheckedNames {
     company: Option<CompanyId>,
 }
 
+impl CheckedNames {
+    /// The addresses of a name, with port zero, which clients replace by the port of the URL.
+    pub async fn resolve(&self, name: &str) -> Result<Vec<SocketAddr>, TargetError> {
+        let addresses = self.targets.resolve(self.company, name).await?;
+        Ok(addresses.into_iter().map(|address| SocketAddr::new(address, 0)).collect())
+    }
+}
+
 impl Service<Name> for CheckedNames {
     type Response = vec::IntoIter<SocketAddr>;
     type Error = TargetError;
@@ -111,13 +120,8 @@ impl Service<Name> for CheckedNames {
     }
 
     fn call(&mut self, name: Name) -> Self::Future {
-        let Self { targets, company } = self.clone();
-        async move {
-            let addresses = targets.resolve(company, name.as_str()).await?;
-            // The client replaces port zero by the port of the URL.
-            Ok(addresses.into_iter().map(|address| SocketAddr::new(address, 0)).collect::<Vec<_>>().into_iter())
-        }
-        .boxed()
+        let names = self.clone();
+        async move { Ok(names.resolve(name.as_str()).await?.into_iter()) }.boxed()
     }
 }
 

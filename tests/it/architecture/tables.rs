@@ -55,6 +55,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("store_companies", "storefront/stores"),
     ("test_identities", "storefront/test_identities"),
     ("tested_identities", "storefront/test_identities"),
+    ("identity_providers", "storefront/company_providers"),
     ("customers", "storefront/customers"),
     ("customer_records", "storefront/customers"),
     ("customer_identities", "storefront/customers"),

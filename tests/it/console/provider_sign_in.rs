@@ -119,7 +119,7 @@ async fn a_provider_that_is_away_or_somebody_else_is_told_from_a_refusal() {
 async fn customers_cannot_sign_in_with_the_provider_of_operators() {
     let provider = BrowserProvider::start().await;
     let world = provider.world(&[]).await;
-    world.storefront("customers/login-with-staff").json(&json!({ "idToken": "x" })).send().await.refused(405, "method_not_allowed");
+    world.storefront("customers/login-with-staff").json(&json!({ "idToken": "x" })).send().await.refused(404, "provider_not_configured");
 }
 
 #[tokio::test]

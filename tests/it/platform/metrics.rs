@@ -62,6 +62,10 @@ async fn eventful() -> World {
     world.storefront_get("customers/me").token(&token(&login)).send().await.ok(200);
     world.storefront("customers/login").json(&json!({ "identity": EMAIL, "password": "a wrong one" })).send().await;
     let (receiver, _) = world.subscriber("shop.test").await;
+    let provider = json!({ "name": "own-id", "issuers": ["own"], "audiences": ["shop"], "jwks_url": receiver.url() });
+    world.api(Method::POST, "/storefront/int/v1/identity-providers").json(&provider).send().await.ok(201);
+    let login = json!({ "idToken": "none" });
+    world.storefront("customers/login-with-own-id").json(&login).send().await.refused(401, "identity_not_verified");
     receiver.will([Reply::status(500)]);
     world.publish("order.created").await;
     world.deliver().await;
@@ -92,6 +96,7 @@ async fn what_happens_is_counted_where_it_happens() {
         (r#"portico_texts_total{verdict="allowed"}"#, 1.0),
         (r#"portico_sign_ins_total{method="code",outcome="signed_in"}"#, 1.0),
         (r#"portico_sign_ins_total{method="code",outcome="refused"}"#, 1.0),
+        (r#"portico_sign_ins_total{method="own_provider",outcome="refused"}"#, 1.0),
         (r#"portico_webhook_attempts_total{outcome="5xx"}"#, 1.0),
         (r#"portico_webhook_deliveries_total{state="retrying"}"#, 1.0),
         (r#"portico_webhook_permits{state="free"}"#, 500.0),

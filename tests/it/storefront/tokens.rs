@@ -43,6 +43,7 @@ pub const SIGNED_IN: &[(Method, &str)] = &[
     (Method::POST, "customers/link-idp-a"),
     (Method::POST, "customers/link-idp-b"),
     (Method::POST, "customers/link-idp-c"),
+    (Method::POST, "customers/link-{provider}"),
     (Method::POST, "customers/logout"),
     (Method::POST, "customers/logout-all"),
 ];
@@ -55,6 +56,7 @@ pub const OPEN: &[(Method, &str)] = &[
     (Method::POST, "customers/login-with-idp-a"),
     (Method::POST, "customers/login-with-idp-b"),
     (Method::POST, "customers/login-with-idp-c"),
+    (Method::POST, "customers/login-with-{provider}"),
     (Method::POST, "customers/verify-code"),
     (Method::POST, "customers/reset-password"),
     (Method::POST, "customers/take-back"),

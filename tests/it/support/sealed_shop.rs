@@ -38,6 +38,8 @@ impl Shop {
         let ada = token(&world.register(EMAIL).await);
         let device = json!({ "platform": "ios", "token": "apns-token" });
         world.storefront("customers/register-device").token(&ada).json(&device).send().await.ok(200);
+        let provider = json!({ "name": "own-id", "status": "inactive", "client_secret": "own-secret" });
+        world.api(Method::POST, "/storefront/int/v1/identity-providers").json(&provider).send().await.ok(201);
         let (recovery_codes, authenticator) = enrol(&world).await;
         Self { world, receiver, gateway, recovery_codes, authenticator }
     }

@@ -289,6 +289,11 @@ impl World {
         create_store(&self.pool, &self.clock, self.company, "Acme Outlet").await
     }
 
+    /// Creates a store of another company and a key of it.
+    pub async fn store_of(&self, company: CompanyId) -> (StoreId, String) {
+        create_store(&self.pool, &self.clock, company, "Other Shop").await
+    }
+
     /// Every text and mail, newest first.
     pub fn messages(&self) -> Vec<CapturedMessage> {
         self.mailbox.messages()

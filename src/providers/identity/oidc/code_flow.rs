@@ -22,7 +22,7 @@ use crate::providers::address::is_secure;
 use crate::providers::identity::oidc::code_exchange::{CodeExchange, Confirmation};
 use crate::providers::identity::oidc::settings::{ExchangeSettings, OidcSettings};
 use crate::providers::identity::oidc::tokens::IdentityTokens;
-use crate::providers::identity::outgoing::{NoAnswer, ask, read};
+use crate::providers::identity::outgoing::{NoAnswer, ask, client, read};
 use crate::providers::identity::{Flaw, Provider, SettingsError, VerifiedIdentity, VerifyError};
 
 /// How long the discovery document is kept.
@@ -78,7 +78,7 @@ impl CodeFlow {
     pub fn new(word: &str, settings: &OidcSettings, clock: &Clock, lifecycle: &Lifecycle) -> Result<Self, SettingsError> {
         let provider = Provider::of_settings(word);
         let rules = settings.flow_rules(&provider)?;
-        let tokens = IdentityTokens::new(settings, &rules.tokens, clock, lifecycle)?;
+        let tokens = IdentityTokens::new(settings, &rules.tokens, client(settings.timeout)?, clock, lifecycle);
         Ok(Self {
             name: settings.name.clone(),
             provider,

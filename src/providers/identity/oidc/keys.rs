@@ -9,6 +9,9 @@ use serde_json::Value;
 use crate::providers::identity::Flaw;
 use crate::providers::identity::oidc::claims::Claims;
 
+/// The most keys of a set that are read, above those of any provider. Companies name key sets too.
+const MAX_KEYS: usize = 100;
+
 /// A published key.
 #[derive(Clone, Debug)]
 pub(super) struct Key {
@@ -26,7 +29,7 @@ struct KeySet {
 /// provider can publish keys of unknown kinds. Returns `None` if the document is no JWK set or has no usable key.
 pub(super) fn read_keys(document: &[u8]) -> Option<Vec<Key>> {
     let set: KeySet = serde_json::from_slice(document).ok()?;
-    let keys: Vec<_> = set.keys.into_iter().filter_map(Key::read).collect();
+    let keys: Vec<_> = set.keys.into_iter().filter_map(Key::read).take(MAX_KEYS).collect();
     (!keys.is_empty()).then_some(keys)
 }
 

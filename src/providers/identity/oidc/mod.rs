@@ -9,9 +9,11 @@ mod code_flow;
 mod form;
 mod jwks;
 mod keys;
+mod own;
 mod settings;
 mod tokens;
 
+use reqwest::Client;
 use secrecy::SecretString;
 
 use crate::kernel::clock::Clock;
@@ -20,6 +22,7 @@ use crate::kernel::lifecycle::Lifecycle;
 use crate::providers::identity::oidc::claims::Claims;
 use crate::providers::identity::oidc::code_exchange::CodeExchange;
 use crate::providers::identity::oidc::tokens::IdentityTokens;
+use crate::providers::identity::outgoing::client;
 use crate::providers::identity::{Flaw, Named, NoAnswer, Provider, SettingsError, VerifiedIdentity, VerifyError};
 
 pub use code_flow::{CodeAttempt, CodeFlow};
@@ -35,12 +38,17 @@ pub struct Listed {
     pub form: Form,
     /// The provider, if this deployment offers it.
     pub oidc: Named<Oidc>,
+    settings: OidcSettings,
 }
 
 impl Listed {
     pub(super) fn new(provider: Provider, settings: &OidcSettings, clock: &Clock, lifecycle: &Lifecycle) -> Result<Self, SettingsError> {
-        let oidc = Oidc::new(&provider, settings, clock, lifecycle)?;
-        Ok(Self { provider, form: settings.form(), oidc: Named { name: settings.name.clone(), provider: oidc } })
+        let oidc = Oidc::new(&provider, settings, client(settings.timeout)?, clock, lifecycle)?;
+        Ok(Self::of(provider, settings.clone(), oidc))
+    }
+
+    fn of(provider: Provider, settings: OidcSettings, oidc: Option<Oidc>) -> Self {
+        Self { provider, form: settings.form(), oidc: Named { name: settings.name.clone(), provider: oidc }, settings }
     }
 }
 
@@ -71,9 +79,15 @@ pub struct Oidc {
 }
 
 impl Oidc {
-    fn new(provider: &Provider, settings: &OidcSettings, clock: &Clock, lifecycle: &Lifecycle) -> Result<Option<Self>, SettingsError> {
+    fn new(
+        provider: &Provider,
+        settings: &OidcSettings,
+        client: Client,
+        clock: &Clock,
+        lifecycle: &Lifecycle,
+    ) -> Result<Option<Self>, SettingsError> {
         let Some(rules) = settings.rules(provider)? else { return Ok(None) };
-        let tokens = IdentityTokens::new(settings, &rules, clock, lifecycle)?;
+        let tokens = IdentityTokens::new(settings, &rules, client, clock, lifecycle);
         let exchange = rules.exchange.map(|exchange| CodeExchange::new(provider.clone(), tokens.client().clone(), exchange));
         let (asks_for_app, hashed_nonces) = (settings.client_ids.is_some(), settings.hashed_nonces);
         Ok(Some(Self { provider: provider.clone(), tokens, asks_for_app, hashed_nonces, exchange }))

@@ -61,7 +61,7 @@ fn given_list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<S
     settings::list(deserializer).map(Some)
 }
 
-fn email_verified() -> Vec<String> {
+pub(super) fn email_verified() -> Vec<String> {
     vec!["email_verified".to_owned()]
 }
 

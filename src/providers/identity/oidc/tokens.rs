@@ -11,8 +11,8 @@ use crate::kernel::lifecycle::Lifecycle;
 use crate::providers::identity::oidc::claims::{Claims, latest_expiry};
 use crate::providers::identity::oidc::jwks::Jwks;
 use crate::providers::identity::oidc::settings::{OidcSettings, TokenRules};
-use crate::providers::identity::outgoing::{NoAnswer, client};
-use crate::providers::identity::{Flaw, PresentedToken, Provider, SettingsError, Subject, VerifiedIdentity, VerifyError};
+use crate::providers::identity::outgoing::NoAnswer;
+use crate::providers::identity::{Flaw, PresentedToken, Provider, Subject, VerifiedIdentity, VerifyError};
 
 /// Verifies the identity tokens of one provider.
 #[derive(Clone, Debug)]
@@ -27,11 +27,15 @@ pub(super) struct IdentityTokens {
 }
 
 impl IdentityTokens {
-    pub(super) fn new(settings: &OidcSettings, rules: &TokenRules, clock: &Clock, lifecycle: &Lifecycle) -> Result<Self, SettingsError> {
-        let client = client(settings.timeout)?;
+    pub(super) fn new(settings: &OidcSettings, rules: &TokenRules, client: Client, clock: &Clock, lifecycle: &Lifecycle) -> Self {
         let keys = Jwks::new(rules.jwks_url.clone(), client.clone(), clock.clone(), lifecycle.clone());
         let (issuers, apps) = (rules.issuers.clone(), rules.apps.clone());
-        Ok(Self { keys, issuers, apps, vouching: settings.email_vouched_by.clone(), clock: clock.clone(), client })
+        Self { keys, issuers, apps, vouching: settings.email_vouched_by.clone(), clock: clock.clone(), client }
+    }
+
+    /// The same, with the keys of `other`: they are fetched and kept once for both.
+    pub(super) fn with_keys_of(self, other: &Self) -> Self {
+        Self { keys: other.keys.clone(), ..self }
     }
 
     pub(super) async fn verify(&self, token: &SecretString) -> Result<Claims, VerifyError> {

@@ -76,9 +76,9 @@ async fn login_with_idp_c(
     languages: AcceptedLanguages,
     JsonBody(Members(body)): JsonBody<Members>,
 ) -> Result<Json<Value>, Problem> {
-    let idp_c = &storefront.identity_providers.idp_c;
-    let provider = idp_c.offered()?;
-    let login = Login::read(body, &idp_c.name)?;
+    let providers = storefront.company_providers.of(store.company_id).await?;
+    let provider = providers.idp_c()?;
+    let login = Login::read(body, providers.name_of_c())?;
     let typed = Typed { name: login.name.clone(), email: login.email.clone() };
     let attempt = SignInAttempt::new(&store, Method::Provider(Provider::IDP_C), None, client);
     finish(&storefront, (&attempt, &languages), provider.verify(login.proof()), typed).await
@@ -92,8 +92,8 @@ async fn link_idp_c(
     languages: AcceptedLanguages,
     JsonBody(Members(body)): JsonBody<Members>,
 ) -> Result<Json<Value>, Problem> {
-    let idp_c = &storefront.identity_providers.idp_c;
-    let provider = idp_c.offered()?;
-    let login = Login::read(body, &idp_c.name)?;
+    let providers = storefront.company_providers.of(caller.company_id()).await?;
+    let provider = providers.idp_c()?;
+    let login = Login::read(body, providers.name_of_c())?;
     own_links::link(&storefront, (&caller, &client.client()), &languages, provider.verify(login.proof())).await
 }

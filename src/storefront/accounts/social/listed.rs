@@ -1,22 +1,25 @@
-//! Sign-in with a provider that the settings list, and linking it to an account. Its form says which fields a request has.
+//! Sign-in with a provider that signs identity tokens, and linking it to an account: one that the settings list, or one that a company has of its
+//! own. Its form says which fields a request has.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::Json;
+use axum::extract::{Path, State};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 
 use crate::kernel::json::{self, JsonBody, Members};
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::problem::{FieldErrors, Problem, Sentence};
-use crate::providers::identity::{Field, Listed, OidcProof};
-use crate::storefront::access::{CallingStore, FreshCustomer};
+use crate::providers::identity::{Field, Form, Listed, OidcProof};
+use crate::storefront::access::{CallingStore, FreshCustomer, SignedInCustomer};
 use crate::storefront::accounts::social::linking::Typed;
 use crate::storefront::accounts::social::{description, finish, linking_path, own_links, path, with_neutral_user_id};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
 use crate::storefront::routes::{Routes, Sent};
 use crate::storefront::state::Storefront;
+use crate::storefront::stores::Store;
 
 /// Adds the routes of a provider.
 pub(super) fn mount(routes: Routes<Storefront>, listed: &Arc<Listed>) -> Routes<Storefront> {
@@ -26,29 +29,86 @@ pub(super) fn mount(routes: Routes<Storefront>, listed: &Arc<Listed>) -> Routes<
 }
 
 fn mount_under(name: &str, routes: Routes<Storefront>, listed: &Arc<Listed>) -> Routes<Storefront> {
-    let (doc, linking) = (description(schema(listed, name)), own_links::linking(schema(listed, name)));
+    let body = schema(&listed.form, name);
+    let (doc, linking) = (description(body.clone()), own_links::linking(body));
     let (of_sign_in, of_link) = (Arc::clone(listed), Arc::clone(listed));
     let sign_in = move |State(storefront): State<Storefront>,
                         CallingStore { store }: CallingStore,
                         client: ClientInfo,
                         languages: AcceptedLanguages,
                         JsonBody(Members(body)): JsonBody<Members>| async move {
-        let provider = of_sign_in.oidc.offered()?;
-        let login = Login::read(&of_sign_in, body)?;
-        let typed = Typed { name: login.name().map(str::to_owned), email: None };
-        let attempt = SignInAttempt::new(&store, Method::Provider(of_sign_in.provider.clone()), None, client);
-        finish(&storefront, (&attempt, &languages), provider.verify(login.proof()), typed).await
+        let listed = storefront.company_providers.of(store.company_id).await?.in_place_of(&of_sign_in)?;
+        sign_in_with(&storefront, &listed, &store, (client, &languages), body).await
     };
     let link = move |State(storefront): State<Storefront>,
                      FreshCustomer(caller): FreshCustomer,
                      client: ClientInfo,
                      languages: AcceptedLanguages,
                      JsonBody(Members(body)): JsonBody<Members>| async move {
-        let provider = of_link.oidc.offered()?;
-        let login = Login::read(&of_link, body)?;
-        own_links::link(&storefront, (&caller, &client.client()), &languages, provider.verify(login.proof())).await
+        let listed = storefront.company_providers.of(caller.company_id()).await?.in_place_of(&of_link)?;
+        link_with(&storefront, &listed, &caller, (client, &languages), body).await
     };
     routes.post(&path(name), doc, sign_in).post(&linking_path(name), linking, link)
+}
+
+/// Adds the routes of the providers that companies have of their own.
+pub(super) fn mount_unlisted(routes: Routes<Storefront>) -> Routes<Storefront> {
+    let (body, name) =
+        (schema(&Form::unlisted(), ""), "The name of an identity provider of the company that the deployment does not list.");
+    let (doc, linking) = (description(body.clone()).at("provider", name), own_links::linking(body).at("provider", name));
+    routes.post(&path("{provider}"), doc, sign_in_unlisted).post(&linking_path("{provider}"), linking, link_unlisted)
+}
+
+/// `POST customers/login-with-{provider}`
+async fn sign_in_unlisted(
+    State(storefront): State<Storefront>,
+    CallingStore { store }: CallingStore,
+    Path(name): Path<String>,
+    client: ClientInfo,
+    languages: AcceptedLanguages,
+    JsonBody(Members(body)): JsonBody<Members>,
+) -> Result<Json<Value>, Problem> {
+    let listed = storefront.company_providers.of(store.company_id).await?.named(&name)?;
+    sign_in_with(&storefront, &listed, &store, (client, &languages), body).await
+}
+
+/// `POST customers/link-{provider}`
+async fn link_unlisted(
+    State(storefront): State<Storefront>,
+    FreshCustomer(caller): FreshCustomer,
+    Path(name): Path<String>,
+    client: ClientInfo,
+    languages: AcceptedLanguages,
+    JsonBody(Members(body)): JsonBody<Members>,
+) -> Result<Json<Value>, Problem> {
+    let listed = storefront.company_providers.of(caller.company_id()).await?.named(&name)?;
+    link_with(&storefront, &listed, &caller, (client, &languages), body).await
+}
+
+async fn sign_in_with(
+    storefront: &Storefront,
+    listed: &Listed,
+    store: &Store,
+    (client, languages): (ClientInfo, &AcceptedLanguages),
+    body: Map<String, Value>,
+) -> Result<Json<Value>, Problem> {
+    let provider = listed.oidc.offered()?;
+    let login = Login::read(listed, body)?;
+    let typed = Typed { name: login.name().map(str::to_owned), email: None };
+    let attempt = SignInAttempt::new(store, Method::Provider(listed.provider.clone()), None, client);
+    finish(storefront, (&attempt, languages), provider.verify(login.proof()), typed).await
+}
+
+async fn link_with(
+    storefront: &Storefront,
+    listed: &Listed,
+    caller: &SignedInCustomer,
+    (client, languages): (ClientInfo, &AcceptedLanguages),
+    body: Map<String, Value>,
+) -> Result<Json<Value>, Problem> {
+    let provider = listed.oidc.offered()?;
+    let login = Login::read(listed, body)?;
+    own_links::link(storefront, (caller, &client.client()), languages, provider.verify(login.proof())).await
 }
 
 fn is_needed(field: Field) -> bool {
@@ -56,8 +116,8 @@ fn is_needed(field: Field) -> bool {
 }
 
 /// The schema of the body under one of the provider's names.
-fn schema(listed: &Listed, name: &str) -> Value {
-    let fields = listed.form.fields().iter().map(|field| (*field, listed.form.name_of(*field, name)));
+fn schema(form: &Form, name: &str) -> Value {
+    let fields = form.fields().iter().map(|field| (*field, form.name_of(*field, name)));
     let members: Map<_, _> = fields.clone().map(|(field, name)| (name, described(field))).collect();
     let needed: Vec<_> = fields.filter(|(field, _)| is_needed(*field)).map(|(_, name)| name).collect();
     json!({ "type": "object", "properties": members, "required": needed })

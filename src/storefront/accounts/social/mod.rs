@@ -1,6 +1,7 @@
 //! Sign-in with an identity provider (interface 1, `login-with-idp-a`, `-b`, `-c`; `docs/specification/decisions.md`, section 6).
 //!
-//! [`listed`] has the routes of the providers that the settings list, [`idp_c`] those of provider C.
+//! [`listed`] has the routes of the providers that the settings list or that companies have of their own, [`idp_c`] those of provider C. Which
+//! provider a name stands for depends on the company of the store ([`crate::storefront::company_providers`]).
 //!
 //! [`crate::providers::identity`] verifies the identity. [`linking`] finds or opens the account. This module is the only writer
 //! of `provider_links`: a row links a subject of a provider to an account of a store. The account is determined in this order:
@@ -55,7 +56,7 @@ pub use queries::{export_links, forget_links, suspend_links, sweep_tokens};
 /// The routes of every provider, under its neutral name and under its name in this deployment.
 pub fn routes(storefront: &Storefront) -> Routes<Storefront> {
     let providers = &storefront.identity_providers;
-    let routes = providers.listed.iter().fold(Routes::none(), listed::mount);
+    let routes = listed::mount_unlisted(providers.listed.iter().fold(Routes::none(), listed::mount));
     idp_c::mount(routes, &providers.idp_c.name).merge(own_links::routes())
 }
 

@@ -13,6 +13,7 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::providers::identity::{Flaw, VerifiedIdentity, VerifyError};
 use crate::storefront::access::{FreshCustomer, SignedInCustomer};
 use crate::storefront::accounts::social::queries::{self, Link, Use};
+use crate::storefront::company_providers::ProvidersOfCompany;
 use crate::storefront::customers::Customer;
 use crate::storefront::guessing::Client;
 use crate::storefront::messages::{Notice, Particulars};
@@ -125,8 +126,9 @@ async fn unlink(
     if !links.iter().any(|link| link.provider == word) {
         return Err(ProblemCode::RecordNotFound.into());
     }
+    let providers = storefront.company_providers.of(caller.company_id()).await?;
     let others = links.iter().filter(|link| link.provider != word);
-    if !has_another_way_in(&storefront, &customer, others) {
+    if !has_another_way_in(&providers, &customer, others) {
         return Err(ProblemCode::LastWayIn.into());
     }
     queries::unlink(&mut tx, customer.id, &word).await?;
@@ -135,9 +137,9 @@ async fn unlink(
 }
 
 /// Whether the customer can sign in without a link: with a code to a proven contact, with the password, or with another link.
-fn has_another_way_in<'a>(storefront: &Storefront, customer: &Customer, mut others: impl Iterator<Item = &'a Link>) -> bool {
+fn has_another_way_in<'a>(providers: &ProvidersOfCompany, customer: &Customer, mut others: impl Iterator<Item = &'a Link>) -> bool {
     let has_contact = customer.proven_phone().is_some() || customer.proven_email().is_some();
     let has_password = customer.password_hash.is_some() && (customer.phone.is_some() || customer.email.is_some());
-    let opens = |link: &Link| link.suspended_at.is_none() && storefront.identity_providers.offers(&link.provider);
+    let opens = |link: &Link| link.suspended_at.is_none() && providers.offers(&link.provider);
     has_contact || has_password || others.any(opens)
 }

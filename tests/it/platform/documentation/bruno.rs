@@ -69,6 +69,8 @@ fn read(text: &str, variables: &BTreeMap<&str, &str>) -> Requested {
         url = url.replace(&format!(":{name}"), value);
         route = route.replace(&format!(":{name}"), &format!("{{{name}}}"));
     }
+    // A part of a segment is a variable of the environment.
+    route = route.replace(&format!("-{}", variables["provider"]), "-{provider}");
     let query: Vec<_> = entries(blocks.get("params:query")).into_iter().map(|(name, value)| format!("{name}={value}")).collect();
     if !query.is_empty() {
         url = format!("{url}?{}", query.join("&"));
@@ -97,9 +99,12 @@ async fn every_operation_is_a_request_that_the_service_understands() {
     assert!(said.contains("were written to"), "{said}");
     let customer = token(&world.register(EMAIL).await);
     let environment = fs::read_to_string(path.join("environments/portico.bru")).unwrap();
-    assert_eq!(entries(blocks(&environment).get("vars"))["base_url"], base);
+    let environment = blocks(&environment);
+    let environment = entries(environment.get("vars"));
+    assert_eq!(environment["base_url"], base);
     let variables = BTreeMap::from([
         ("base_url", base.as_str()),
+        ("provider", environment["provider"]),
         ("api_key", &world.api_key),
         ("store_key", &world.store_key),
         ("customer_token", &customer),

@@ -29,6 +29,10 @@ impl Resource<'_> {
                 let ends = timestamp(world.clock.now() + TimeDelta::days(30));
                 json!({ "store": world.store, "identity": "review@example.com", "code": "424242", "expires_at": ends })
             }
+            ("storefront", "identity-providers") => {
+                world.resolver.insert("id.example", &["127.0.0.1".parse().unwrap()]);
+                json!({ "name": "own-id", "issuers": ["own"], "audiences": ["shop"], "jwks_url": "https://id.example:8443/keys" })
+            }
             ("developers", "api-keys") => json!({ "name": "Reports", "scopes": ["read"] }),
             ("developers", "operators") => json!({ "email": "eve@acme.example", "role": "viewer" }),
             ("developers", "portal-links") => json!({ "owner": "tenant-7" }),
@@ -92,6 +96,7 @@ impl Resource<'_> {
             "stock-items" => return json!({ "quantity": 100 + i32::from(time) }),
             "tickets" => "subject",
             "test-identities" => return json!({ "code": format!("{time:06}") }),
+            "identity-providers" => return json!({ "audiences": [text] }),
             _ => "name",
         };
         json!({ member: text })

@@ -77,7 +77,7 @@ async fn a_link_outlives_the_entry_of_its_provider() {
 
     // The entry is removed: the link opens nothing, and is still the customer's.
     let without = world.reconfigured("", &[]);
-    login(&without, "acme", body(&world)).await.refused(405, "method_not_allowed");
+    login(&without, "acme", body(&world)).await.refused(404, "provider_not_configured");
     let mut conn = world.pool.acquire().await.unwrap();
     let exported = export_customer(&mut conn, Some(&world.application_key), ada.as_str().unwrap().parse().unwrap()).await.unwrap().unwrap();
     assert_eq!(exported.document["provider_links"][0]["provider"], "acme");

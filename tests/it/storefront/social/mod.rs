@@ -5,6 +5,7 @@ mod documented;
 mod keys;
 mod listed;
 mod names;
+mod of_companies;
 mod own_links;
 mod proofs;
 mod repeats;

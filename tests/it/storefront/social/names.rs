@@ -39,8 +39,8 @@ async fn a_provider_answers_to_its_neutral_name_and_to_its_own() {
     let data = json!({ "data": { "app_id": "4711", "is_valid": true, "user_id": "7" } });
     idp.answer("GET", "/graph/v1.0/debug_token", ResponseTemplate::new(200).set_body_json(data)).await;
     login(&world, "gamma-2-go", json!({ "gamma2GoUserId": "7", "accessToken": "x" })).await.ok(200);
-    // Any other name is part of the customers' path, which does not allow POST.
-    login(&world, "acme", json!({})).await.refused(405, "method_not_allowed");
+    // Any other name may be that of a provider of a company.
+    login(&world, "acme", json!({})).await.refused(404, "provider_not_configured");
     // Authentication is unchanged: without a store key, the sign-in is refused.
     world.storefront("customers/login-with-acme-id").key("").json(&json!({})).send().await.refused(401, "store_key_invalid");
 }

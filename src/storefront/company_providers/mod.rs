@@ -1,0 +1,192 @@
+//! The identity providers of companies. A provider belongs to a company, or to the deployment (`[[providers.oidc]]`, `[providers.idp_c]`) and
+//! so to all companies that have none of the same name. The tokens that a store accepts are therefore those for the apps of its company.
+//!
+//! Providers are records ([`IdentityProviderRecord`](crate::storefront::resources)); here they are looked up and built. One that cannot be
+//! used, because its settings or its secret do not fit the deployment any more, is unavailable: that of the deployment never takes its place.
+//!
+//! The providers of a company are read once a second at most. A built one is kept by its version, with its keys and its connection; the number
+//! that is kept is bounded, and one that is not is built again.
+
+mod client_secret;
+mod of_company;
+mod queries;
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use quick_cache::sync::Cache;
+
+use crate::kernel::clock::Clock;
+use crate::kernel::crypto::{ApplicationKey, CannotOpen};
+use crate::kernel::database::Pool;
+use crate::kernel::error_chain::chain;
+use crate::kernel::ids::{CompanyId, IdentityProviderId};
+use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::ttl_cache::TtlCache;
+use crate::providers::identity::{IdentityProviders, OWN_TIMEOUT, OwnProvider, OwnSettings, SettingsError};
+use crate::providers::{InvalidRouteName, RouteName};
+use crate::webhooks::{CompanyClients, EndpointUrl, NoClient};
+
+pub use client_secret::{ClientSecret, SEALED};
+pub use of_company::ProvidersOfCompany;
+pub use queries::{count_providers, list_providers};
+
+use of_company::{Offer, Offered};
+
+/// The providers of one company.
+pub const MAX_OF_COMPANY: i64 = 20;
+/// The companies whose providers are cached.
+const MAX_CACHED_COMPANIES: usize = 2_000;
+/// The built providers that are kept. Each has up to a few hundred kilobytes of keys, usually two.
+const MAX_BUILT: usize = 500;
+
+/// The identity providers of all companies. Clones share them.
+#[derive(Clone, Debug)]
+pub struct CompanyProviders(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    pool: Pool,
+    clock: Clock,
+    key: ApplicationKey,
+    lifecycle: Lifecycle,
+    deployment: Arc<IdentityProviders>,
+    clients: CompanyClients,
+    cached: TtlCache<CompanyId, ProvidersOfCompany>,
+    built: Cache<IdentityProviderId, (i64, Arc<Offer>)>,
+}
+
+/// The parts that [`CompanyProviders`] are built from.
+#[derive(Debug)]
+pub struct Parts {
+    pub pool: Pool,
+    pub clock: Clock,
+    pub key: ApplicationKey,
+    pub lifecycle: Lifecycle,
+    /// The providers of the deployment.
+    pub deployment: IdentityProviders,
+    /// Makes the clients for addresses that companies name.
+    pub clients: CompanyClients,
+}
+
+/// A provider as it is stored.
+#[derive(Debug)]
+pub struct StoredProvider {
+    pub id: IdentityProviderId,
+    pub version: i64,
+    pub name: String,
+    pub is_active: bool,
+    pub issuers: Vec<String>,
+    pub audiences: Vec<String>,
+    pub jwks_url: Option<EndpointUrl>,
+    pub client_id: Option<String>,
+    pub client_secret: Option<Vec<u8>>,
+    pub token_url: Option<EndpointUrl>,
+    pub graph_url: Option<EndpointUrl>,
+}
+
+/// Why a provider cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// Its name is none.
+    #[error(transparent)]
+    Name(#[from] InvalidRouteName),
+    /// Its settings do not fit each other, or not the deployment.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// Its secret was sealed under another application key.
+    #[error("the client secret cannot be decrypted")]
+    Secret(#[from] CannotOpen),
+    /// Its addresses may not be connected to.
+    #[error(transparent)]
+    Client(#[from] NoClient),
+}
+
+impl CompanyProviders {
+    /// Reads and builds providers when they are asked for.
+    pub fn new(parts: Parts) -> Self {
+        let Parts { pool, clock, key, lifecycle, deployment, clients } = parts;
+        let deployment = Arc::new(deployment);
+        let (cached, built) = (TtlCache::new(MAX_CACHED_COMPANIES), Cache::new(MAX_BUILT));
+        Self(Arc::new(Shared { pool, clock, key, lifecycle, deployment, clients, cached, built }))
+    }
+
+    /// The connection pool.
+    pub fn pool(&self) -> &Pool {
+        &self.0.pool
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &Clock {
+        &self.0.clock
+    }
+
+    /// The key that client secrets are sealed with.
+    pub fn key(&self) -> &ApplicationKey {
+        &self.0.key
+    }
+
+    /// Makes the clients for addresses that companies name.
+    pub fn clients(&self) -> &CompanyClients {
+        &self.0.clients
+    }
+
+    /// Evicts what was read, because a provider has changed.
+    pub fn invalidate_all(&self) {
+        self.0.cached.invalidate_all();
+    }
+
+    /// The providers that the stores of a company offer.
+    pub async fn of(&self, company: CompanyId) -> Result<Arc<ProvidersOfCompany>, sqlx::Error> {
+        let now = self.0.clock.now();
+        match self.0.cached.get(&company, now) {
+            Some(found) => Ok(found),
+            None => self.read(company, now).await,
+        }
+    }
+
+    async fn read(&self, company: CompanyId, now: DateTime<Utc>) -> Result<Arc<ProvidersOfCompany>, sqlx::Error> {
+        let generation = self.0.cached.generation();
+        let stored = list_providers(&mut self.0.pool.acquire().await?, company).await?;
+        let own = stored.into_iter().map(|stored| self.built(company, stored)).collect();
+        let found = Arc::new(ProvidersOfCompany::new(own, Arc::clone(&self.0.deployment)));
+        self.0.cached.insert_if_current(generation, company, &found, now);
+        Ok(found)
+    }
+
+    fn built(&self, company: CompanyId, stored: StoredProvider) -> Arc<Offer> {
+        let (id, version) = (stored.id, stored.version);
+        if let Some((_, offer)) = self.0.built.get(&id).filter(|(of, _)| *of == version) {
+            return offer;
+        }
+        let offered = if stored.is_active { self.build(company, &stored).map(Offered::Active) } else { Ok(Offered::Inactive) };
+        let offered = offered.unwrap_or_else(|error| {
+            tracing::warn!(provider = %id, error = chain(&error), "an identity provider of a company cannot be used");
+            Offered::Unusable
+        });
+        let offer = Arc::new(Offer { name: stored.name, offered });
+        self.0.built.insert(id, (version, Arc::clone(&offer)));
+        offer
+    }
+
+    /// Builds a provider from what is stored, or says why it cannot be used. Nothing is requested.
+    pub fn build(&self, company: CompanyId, stored: &StoredProvider) -> Result<OwnProvider, Unusable> {
+        let Shared { key, deployment, clients, clock, lifecycle, .. } = &*self.0;
+        let name = RouteName::try_from(stored.name.clone())?;
+        deployment.check_own_name(&name)?;
+        let secret = stored.client_secret.as_deref().map(|sealed| ClientSecret::open(key, stored.id, sealed)).transpose()?;
+        let urls = [&stored.jwks_url, &stored.token_url, &stored.graph_url];
+        let safe = clients.client(company, urls.into_iter().flatten(), OWN_TIMEOUT)?;
+        let url = |url: &Option<EndpointUrl>| url.as_ref().map(EndpointUrl::url);
+        let settings = OwnSettings {
+            issuers: stored.issuers.clone(),
+            audiences: stored.audiences.clone(),
+            jwks_url: url(&stored.jwks_url),
+            client_id: stored.client_id.clone(),
+            client_secret: secret.map(ClientSecret::into_text),
+            token_url: url(&stored.token_url),
+            graph_url: url(&stored.graph_url),
+        };
+        Ok(deployment.of_company(&name, &settings, safe, clock, lifecycle)?)
+    }
+}

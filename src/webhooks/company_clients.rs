@@ -1,0 +1,78 @@
+//! HTTP clients for addresses that companies name besides their endpoints, such as those of their identity providers. They connect only
+//! where webhooks may be sent to, whatever a name resolves to by then.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use reqwest::Client;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::redirect::Policy;
+use rustls::ClientConfig;
+
+use crate::kernel::ids::CompanyId;
+use crate::webhooks::targets::{CheckedNames, EndpointUrl, TargetError, Targets};
+
+/// The limit of connecting.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a connection is kept for the next request. Many companies have few requests each.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Makes clients. Clones share what it takes.
+#[derive(Clone, Debug)]
+pub struct CompanyClients(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    targets: Targets,
+    tls: ClientConfig,
+}
+
+/// Why there is no client.
+#[derive(Debug, thiserror::Error)]
+pub enum NoClient {
+    /// An address is a literal that may not be connected to.
+    #[error(transparent)]
+    Forbidden(#[from] TargetError),
+    /// The client cannot be built.
+    #[error("the client cannot be built")]
+    NotBuilt(#[from] reqwest::Error),
+}
+
+impl CompanyClients {
+    pub(super) fn new(targets: Targets, mut tls: ClientConfig) -> Self {
+        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Self(Arc::new(Shared { targets, tls }))
+    }
+
+    /// The check when a company names an address, to report an error.
+    pub async fn check(&self, company: CompanyId, url: &EndpointUrl) -> Result<(), TargetError> {
+        self.0.targets.check(company, url).await
+    }
+
+    /// A client of a company for requests to these addresses alone. Their names are checked at every connection; a redirect is not followed.
+    pub fn client<'a>(
+        &self,
+        company: CompanyId,
+        urls: impl IntoIterator<Item = &'a EndpointUrl>,
+        timeout: Duration,
+    ) -> Result<Client, NoClient> {
+        for url in urls {
+            self.0.targets.check_literal(url)?;
+        }
+        let builder = Client::builder().tls_backend_preconfigured(self.0.tls.clone()).https_only(true).no_proxy();
+        let builder = builder.dns_resolver(Arc::new(OfCompany(self.0.targets.asked_by(Some(company))))).redirect(Policy::none());
+        let builder = builder.pool_max_idle_per_host(1).pool_idle_timeout(IDLE_TIMEOUT);
+        Ok(builder.connect_timeout(CONNECT_TIMEOUT).timeout(timeout).build()?)
+    }
+}
+
+/// Resolves names to addresses that may be connected to.
+struct OfCompany(CheckedNames);
+
+impl Resolve for OfCompany {
+    fn resolve(&self, name: Name) -> Resolving {
+        let names = self.0.clone();
+        async move { Ok(Box::new(names.resolve(name.as_str()).await?.into_iter()) as Addrs) }.boxed()
+    }
+}
