@@ -18,6 +18,7 @@ pub mod generated_bodies;
 mod german;
 mod guessing;
 mod identities;
+mod introspection;
 mod lockouts;
 mod mail_limit;
 mod messages;
