@@ -20,8 +20,8 @@ use crate::members;
 pub use claims::{LostClaims, settle_claims};
 pub use queries::{
     close_customer, company_of_customer, count_password_guess, erase_closed, export_record, find_by_identity, find_customer, find_proven,
-    is_of_a_customer, is_test, lock_claimants, lock_claimants_of, lock_customer, lock_customer_shared, lock_made_with, remove_password,
-    reset_password, restore_contacts, set_ban, set_password_hash, set_proven, update_profile,
+    is_of_a_customer, is_test, lift_ended_bans, lock_claimants, lock_claimants_of, lock_customer, lock_customer_shared, lock_made_with,
+    remove_password, reset_password, restore_contacts, set_ban, set_external_id, set_password_hash, set_proven, update_profile,
 };
 
 /// An open account.
@@ -164,6 +164,17 @@ pub struct NewCustomer {
     pub password_hash: Option<HashedPassword>,
     /// The test identity that the account is made with, if it is for tests.
     pub test_identity: Option<TestIdentityId>,
+    pub profile: Profile,
+}
+
+/// What the shop's own servers know of a customer whose account they open. Customers who register have none of it yet.
+#[derive(Debug, Default)]
+pub struct Profile {
+    pub title: Option<String>,
+    pub photo_url: Option<String>,
+    pub meta: Option<Value>,
+    /// The id of the customer in the systems of the shop.
+    pub external_id: Option<String>,
 }
 
 impl NewCustomer {

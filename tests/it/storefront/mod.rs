@@ -9,6 +9,7 @@ mod code_rules;
 mod codes;
 mod contact_change;
 mod customer_acts;
+mod customers_of_servers;
 mod cut_off;
 mod devices;
 mod documented;
