@@ -46,7 +46,11 @@ fn request(operation: &Operation, number: usize) -> String {
         let shown = if is_segment(operation, name) { format!(":{name}") } else { format!("{{{{{name}}}}}") };
         url = url.replace(&format!("{{{name}}}"), &shown);
     }
-    let body = if operation.body.is_some() { "json" } else { "none" };
+    let body = match &operation.body {
+        Some(body) if body.is_form => "formUrlEncoded",
+        Some(_) => "json",
+        None => "none",
+    };
     let bearer = operation.credentials.iter().find_map(|credential| match credential {
         Credential::ApiKey => Some("api_key"),
         Credential::StoreKey => Some("store_key"),
@@ -77,6 +81,9 @@ fn request(operation: &Operation, number: usize) -> String {
     blocks.extend(block("headers", headers.collect()));
     blocks.extend(bearer.map(|key| format!("auth:bearer {{\n  token: {{{{{key}}}}}\n}}")));
     if let Some(body) = &operation.body {
+        blocks.extend(block("body:form-urlencoded", body.form().map(|(name, value)| format!("{name}: {value}")).collect()));
+    }
+    if let Some(body) = operation.body.as_ref().filter(|body| !body.is_form) {
         let json = format!("{:#}", body.sample).replace('\n', "\n  ");
         blocks.push(format!("body:json {{\n  {json}\n}}"));
     }

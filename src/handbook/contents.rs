@@ -111,6 +111,16 @@ pub struct Body {
     pub fields: Vec<Field>,
     /// A body that is accepted.
     pub sample: Value,
+    /// Whether it is sent as forms are, and not as JSON.
+    pub is_form: bool,
+}
+
+impl Body {
+    /// The members of a form's sample, as texts.
+    pub fn form(&self) -> impl Iterator<Item = (&str, &str)> {
+        let members = self.sample.as_object().filter(|_| self.is_form).into_iter().flatten();
+        members.map(|(name, value)| (name.as_str(), value.as_str().unwrap_or_default()))
+    }
 }
 
 /// An answer of success.
@@ -312,10 +322,12 @@ impl Parameter {
 
 impl Body {
     fn read(document: &Value, body: &Value) -> Self {
-        let content = &body["content"]["application/json"];
+        let (form, json) = (&body["content"]["application/x-www-form-urlencoded"], &body["content"]["application/json"]);
+        let is_form = form.is_object();
+        let content = if is_form { form } else { json };
         let fields = Field::members_of(document, &content["schema"]);
         let sample = sample(document, &content["schema"], "", Extent::Request);
-        Self { sentence: text(&body["description"]), fields, sample }
+        Self { sentence: text(&body["description"]), fields, sample, is_form }
     }
 }
 

@@ -76,7 +76,6 @@ mod tokens;
 
 use chrono::TimeDelta;
 
-use crate::gateways;
 use crate::kernel::rate_limit;
 use crate::kernel::sealed_values::SealedColumn;
 
@@ -94,7 +93,8 @@ pub use stores::{ListedStoreKey, StoreKey, company_of_store_key, create_store_ke
 pub use tokens::{Presented as PresentedToken, TokenId, company_of_session, is_signed_in};
 
 use accounts::{
-    change_password, closure, contact_change, devices, password_reset, profile, registration, sessions, sign_in, social, step_up, take_back,
+    bans, change_password, closure, contact_change, devices, erasure, password_reset, profile, registration, sessions, sign_in, social,
+    step_up, take_back,
 };
 use sending::notices;
 
@@ -105,7 +105,7 @@ impl Storefront {
     /// Deletes expired data: windows of limits that have passed, codes and tallies of wrong guesses older than a day (a month if they locked
     /// somebody out or are those of an account), clients that nobody signed in from for 90 days, sessions that ended more than 90 days ago,
     /// and sign-ins and texts older than 90 days. Counts what came in for the figures. Blanks the personal data of accounts that were closed
-    /// longer than `storefront.erase_after` ago. A periodic task calls it about once a minute.
+    /// longer than `storefront.erase_after` ago. Lifts the bans that end. A periodic task calls it about once a minute.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         self.throttle.sweep();
         self.unknown_keys.sweep();
@@ -121,13 +121,10 @@ impl Storefront {
         guessing::forget_old_clients(&mut conn, now).await?;
         if let Some(closed_before) = self.settings.erases_closed_before(now) {
             let mut tx = conn.begin().await?;
-            audit::forget_leavers(&mut tx, closed_before).await?;
-            sms_guard::forget_leavers(&mut tx, closed_before).await?;
-            tokens::forget_leavers(&mut tx, closed_before).await?;
-            let leavers = customers::erase_closed(&mut tx, closed_before, now).await?;
-            gateways::erase_bodies_of(&mut tx, &leavers, now).await?;
+            erasure::erase_closed(&mut tx, closed_before, None, now).await?;
             tx.commit().await?;
         }
+        bans::lift_ended(&mut conn, now).await?;
         audit::forget_sign_ins(&mut conn, now - audit::RETENTION).await?;
         tokens::forget_ended(&mut conn, now - audit::RETENTION).await?;
         sms_guard::forget_texts(&mut conn, now - audit::RETENTION).await?;

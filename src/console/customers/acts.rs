@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Redirect, Response};
+use chrono::TimeDelta;
 use serde_json::{Value, json};
 
 use crate::callers::{Area, Caller, Scope};
@@ -14,6 +15,7 @@ use crate::console::customers::API;
 use crate::console::customers::head::Customer;
 use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
+use crate::kernel::clock::timestamp;
 
 /// What an act is called and what it costs.
 struct Act {
@@ -22,9 +24,14 @@ struct Act {
     question: &'static str,
     losses: &'static [&'static str],
     button: &'static str,
-    /// Whether a reason is asked for.
+    /// Whether a reason is asked for, and an end.
     reason: bool,
+    /// Whether it can be done to a closed account.
+    when_closed: bool,
 }
+
+/// How long a ban may last, in days. It may also last until it is lifted.
+const BANS: [i64; 4] = [1, 7, 30, 365];
 
 const END_ALL: Act = Act {
     name: "end-sessions",
@@ -32,18 +39,20 @@ const END_ALL: Act = Act {
     losses: &["Every device is signed out; the next request of each is refused.", "The customer can sign in again at once."],
     button: "End all sessions",
     reason: false,
+    when_closed: false,
 };
 
 const BAN: Act = Act {
     name: "ban",
     question: "Ban {}?",
     losses: &[
-        "Every device is signed out, and every sign-in is refused until the ban is lifted.",
+        "Every device is signed out, and every sign-in is refused until the ban ends or is lifted.",
         "Codes that were sent do not work any more.",
         "Orders, payments and the account itself stay as they are.",
     ],
     button: "Ban",
     reason: true,
+    when_closed: false,
 };
 
 const RESET: Act = Act {
@@ -56,6 +65,7 @@ const RESET: Act = Act {
     ],
     button: "Reset the password",
     reason: false,
+    when_closed: false,
 };
 
 const CLOSE: Act = Act {
@@ -68,6 +78,20 @@ const CLOSE: Act = Act {
     ],
     button: "Close the account",
     reason: false,
+    when_closed: false,
+};
+
+const ERASE: Act = Act {
+    name: "erase",
+    question: "Erase the data of {} for good?",
+    losses: &[
+        "Name, number, address and everything else that says who it was are blanked at once, also in the logs of sign-ins and texts.",
+        "An open account is closed: every device is signed out, and it cannot be opened again.",
+        "Orders and payments stay. Events that were published are deleted later, with the others.",
+    ],
+    button: "Erase the data",
+    reason: false,
+    when_closed: true,
 };
 
 #[derive(Template)]
@@ -84,7 +108,7 @@ struct AskPage {
 async fn ask(console: &Console, visitor: Visitor, id: &str, act: Act) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = visitor;
     let customer = Customer::find(console, &caller, id).await?;
-    if !caller.grant.allows(Area::Customers, Scope::Write) || !customer.is_open() {
+    if !caller.grant.allows(Area::Customers, Scope::Write) || !(customer.is_open() || act.when_closed) {
         return Err(PageError::NOT_FOUND);
     }
     Ok(Page(AskPage { ui, customer, act, refusal: None, entered: String::new() }).into_response())
@@ -118,8 +142,10 @@ pub(super) async fn ask_ban(State(console): State<Console>, visitor: Visitor, Re
 }
 
 pub(super) async fn ban(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
-    let reason = json!({ "reason": form.get("reason").unwrap_or_default() });
-    act(&console, form.visitor, &id, "ban", reason, BAN).await
+    let days = form.get("days").and_then(|days| days.parse().ok()).filter(|days| BANS.contains(days));
+    let until = days.map(|days| timestamp(form.visitor.ui.now() + TimeDelta::days(days)));
+    let ban = json!({ "reason": form.get("reason").unwrap_or_default(), "until": until });
+    act(&console, form.visitor, &id, "ban", ban, BAN).await
 }
 
 pub(super) async fn ask_reset(State(console): State<Console>, visitor: Visitor, RecordId(id): RecordId) -> Result<Response, PageError> {
@@ -136,6 +162,14 @@ pub(super) async fn ask_close(State(console): State<Console>, visitor: Visitor, 
 
 pub(super) async fn close(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
     act(&console, form.visitor, &id, "close", json!({}), CLOSE).await
+}
+
+pub(super) async fn ask_erase(State(console): State<Console>, visitor: Visitor, RecordId(id): RecordId) -> Result<Response, PageError> {
+    ask(&console, visitor, &id, ERASE).await
+}
+
+pub(super) async fn erase(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
+    act(&console, form.visitor, &id, "erase", json!({}), ERASE).await
 }
 
 pub(super) async fn unban(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
@@ -186,6 +220,6 @@ async fn all_of(console: &Console, caller: &Caller, path: &str, plural: &str, id
     }
 }
 
-fn to_customer(id: &str, done: &str) -> Response {
+pub(super) fn to_customer(id: &str, done: &str) -> Response {
     Redirect::to(&format!("/console/customers/{id}?done={done}")).into_response()
 }

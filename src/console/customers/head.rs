@@ -20,12 +20,17 @@ pub(super) struct Customer {
     pub(super) uuid: String,
     pub(super) store: String,
     pub(super) name: String,
+    #[serde(rename = "title")]
+    pub(super) form_of_address: Option<String>,
+    /// The id of the customer in the systems of the shop.
+    pub(super) external_id: Option<String>,
     pub(super) email: Option<String>,
     pub(super) phone: Option<String>,
     pub(super) email_verified: bool,
     pub(super) phone_verified: bool,
     pub(super) banned_at: Option<DateTime<Utc>>,
     pub(super) banned_reason: Option<String>,
+    banned_until: Option<DateTime<Utc>>,
     pub(super) closed_at: Option<DateTime<Utc>>,
     pub(super) locked_out_until: Option<DateTime<Utc>>,
     locked_out_by: Option<String>,
@@ -65,14 +70,22 @@ impl Customer {
         let (word, sentence) = if let Some(at) = self.closed_at {
             ("closed", ui.say("The account was closed {}.", [ui.at(&at).text()]))
         } else if let Some(at) = self.banned_at {
-            let reason = self.banned_reason.clone().unwrap_or_default();
-            ("banned", ui.say("Banned {}: {}. Every sign-in is refused.", [ui.at(&at).text(), reason]))
+            ("banned", self.ban(ui, at))
         } else if let Some(until) = self.locked_out_until {
             ("locked", self.lockout(ui, until))
         } else {
             ("active", ui.say("Customer since {}.", [self.created_at.format("%Y-%m-%d")]))
         };
         (Cell::word(ui, word), sentence)
+    }
+
+    /// Since when and why the customer is banned, and when it ends if it does by itself.
+    fn ban(&self, ui: &Ui, at: DateTime<Utc>) -> String {
+        let (at, reason) = (ui.at(&at).text(), self.banned_reason.clone().unwrap_or_default());
+        match self.banned_until {
+            Some(until) => ui.say("Banned {}: {}. Every sign-in is refused. It ends {}.", [at, reason, ui.at(&until).text()]),
+            None => ui.say("Banned {}: {}. Every sign-in is refused.", [at, reason]),
+        }
     }
 
     /// What locks the customer out, until when, and how often it did since the last sign-in.
@@ -93,6 +106,11 @@ impl Customer {
                 ui.say("Locked out by wrong codes, for the {}. time since the last sign-in. It ends {}.", [times, ui.at(&until).text()])
             }
         }
+    }
+
+    /// Whether the account still says who the customer was.
+    pub(super) fn is_known(&self) -> bool {
+        self.title() != self.id
     }
 
     pub(super) fn is_open(&self) -> bool {

@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! page                     the customer, the sessions that last, and the timeline
+//! edit                     the page that changes what is known of the customer
 //! acts                     what is done with a button, and the page that says what it costs
 //! timeline                 the sources of the timeline, merged
 //! telling                  an entry in a sentence
@@ -13,6 +14,7 @@
 //! ```
 
 mod acts;
+mod edit;
 mod head;
 mod page;
 mod telling;
@@ -29,12 +31,14 @@ const API: &str = "/storefront/int/v1/customers";
 pub(super) fn routes() -> Router<Console> {
     Router::new()
         .route("/console/customers/{id}", get(page::show))
+        .route("/console/customers/{id}/edit", get(edit::show).post(edit::save))
         .route("/console/customers/{id}/end-sessions", get(acts::ask_end_all).post(acts::end_all))
         .route("/console/customers/{id}/ban", get(acts::ask_ban).post(acts::ban))
         .route("/console/customers/{id}/unban", post(acts::unban))
         .route("/console/customers/{id}/unlock", post(acts::unlock))
         .route("/console/customers/{id}/reset-password", get(acts::ask_reset).post(acts::reset))
         .route("/console/customers/{id}/close", get(acts::ask_close).post(acts::close))
+        .route("/console/customers/{id}/erase", get(acts::ask_erase).post(acts::erase))
         .route("/console/customers/{id}/export", post(acts::export))
         .route("/console/sessions/{id}/end", post(acts::end))
 }

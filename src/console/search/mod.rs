@@ -15,9 +15,10 @@ use crate::resources::label;
 
 /// The filters that find a record by something that people write down: the namespace and path of the list, and the parameter. In the
 /// order of the answer.
-const FINDABLE: [(&str, &str, &str); 14] = [
+const FINDABLE: [(&str, &str, &str); 15] = [
     ("storefront", "customers", "email"),
     ("storefront", "customers", "phone"),
+    ("storefront", "customers", "external_id"),
     ("fleet", "orders", "internal_id"),
     ("fleet", "orders", "tracking_number"),
     ("fleet", "drivers", "email"),

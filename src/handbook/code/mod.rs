@@ -4,7 +4,7 @@ mod python;
 
 use serde_json::Value;
 
-use crate::handbook::{Credential, Operation, Place};
+use crate::handbook::{Body, Credential, Operation, Place};
 
 /// A language that programs are shown in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,7 +65,30 @@ struct Request<'a> {
     method: &'a str,
     url: String,
     headers: Vec<Header>,
-    body: Option<&'a Value>,
+    body: Option<Payload<'a>>,
+}
+
+/// What a request sends.
+enum Payload<'a> {
+    Json(&'a Value),
+    /// The members of a form, encoded.
+    Form(String),
+}
+
+impl<'a> Payload<'a> {
+    fn of(body: &'a Body) -> Self {
+        match body.is_form {
+            true => Self::Form(url::form_urlencoded::Serializer::new(String::new()).extend_pairs(body.form()).finish()),
+            false => Self::Json(&body.sample),
+        }
+    }
+
+    fn content_type(&self) -> &'static str {
+        match self {
+            Self::Json(_) => "application/json",
+            Self::Form(_) => "application/x-www-form-urlencoded",
+        }
+    }
 }
 
 /// The program that calls `operation` on the service at `base` (`https://portico.example`). `id` stands for the record, if it is known.
@@ -74,7 +97,7 @@ pub fn program(language: Language, operation: &Operation, base: &str, id: Option
         method: &operation.method,
         url: format!("{base}{}", target(operation, id)),
         headers: operation.credentials.iter().flat_map(|credential| headers(*credential)).collect(),
-        body: operation.body.as_ref().map(|body| &body.sample),
+        body: operation.body.as_ref().map(Payload::of),
     };
     match language {
         Language::Curl => request.curl(),
@@ -118,15 +141,17 @@ fn indented(value: &Value, spaces: usize) -> String {
 
 impl Request<'_> {
     fn curl(&self) -> String {
-        let mut command = match (self.method, self.body) {
+        let mut command = match (self.method, &self.body) {
             ("GET", None) | ("POST", Some(_)) => format!("curl '{}'", self.url),
             (method, _) => format!("curl -X {method} '{}'", self.url),
         };
         for Header { name, before, secret: Secret(secret) } in &self.headers {
             command.push_str(&format!(" \\\n  -H \"{name}: {before}${secret}\""));
         }
-        if let Some(body) = self.body {
-            command.push_str(&format!(" \\\n  --json '{}'", indented(body, 2).replace('\'', r"'\''")));
+        match &self.body {
+            Some(Payload::Json(body)) => command.push_str(&format!(" \\\n  --json '{}'", indented(body, 2).replace('\'', r"'\''"))),
+            Some(Payload::Form(form)) => command.push_str(&format!(" \\\n  --data '{form}'")),
+            None => {}
         }
         command
     }
@@ -144,16 +169,18 @@ impl Request<'_> {
                 before => format!("    \"{name}\": `{before}${{process.env.{secret}}}`,"),
             })
             .collect();
-        if self.body.is_some() {
-            headers.push("    \"Content-Type\": \"application/json\",".to_owned());
+        if let Some(body) = &self.body {
+            headers.push(format!("    \"Content-Type\": \"{}\",", body.content_type()));
         }
         if !headers.is_empty() {
             lines.push("  headers: {".to_owned());
             lines.append(&mut headers);
             lines.push("  },".to_owned());
         }
-        if let Some(body) = self.body {
-            lines.push(format!("  body: JSON.stringify({}),", indented(body, 2)));
+        match &self.body {
+            Some(Payload::Json(body)) => lines.push(format!("  body: JSON.stringify({}),", indented(body, 2))),
+            Some(Payload::Form(form)) => lines.push(format!("  body: \"{form}\",")),
+            None => {}
         }
         lines.push("});\nconsole.log(await response.json());".to_owned());
         lines.join("\n")
@@ -168,8 +195,12 @@ impl Request<'_> {
                 _ => format!("    .header(\"{name}\", std::env::var(\"{secret}\")?)"),
             });
         }
-        if let Some(body) = self.body {
-            lines.push(format!("    .json(&serde_json::json!({}))", indented(body, 4)));
+        match &self.body {
+            Some(Payload::Json(body)) => lines.push(format!("    .json(&serde_json::json!({}))", indented(body, 4))),
+            Some(payload @ Payload::Form(form)) => {
+                lines.push(format!("    .header(\"Content-Type\", \"{}\")\n    .body(\"{form}\")", payload.content_type()));
+            }
+            None => {}
         }
         lines.push("    .send()\n    .await?\n    .json()\n    .await?;\nprintln!(\"{answer:#}\");".to_owned());
         lines.join("\n")

@@ -2,14 +2,11 @@
 
 use serde_json::Value;
 
-use crate::handbook::code::{Header, Request, Secret};
+use crate::handbook::code::{Header, Payload, Request, Secret};
 
 impl Request<'_> {
     pub(super) fn python(&self) -> String {
-        let imports = match (self.body, self.headers.is_empty()) {
-            (_, false) => "import json, os",
-            _ => "import json",
-        };
+        let imports = if self.headers.is_empty() { "import json" } else { "import json, os" };
         let mut lines = vec![format!("{imports}\nfrom urllib.request import Request, urlopen\n\nrequest = Request(")];
         lines.push(format!("    \"{}\",\n    method=\"{}\",", self.url, self.method));
         let mut headers: Vec<_> = self
@@ -20,16 +17,18 @@ impl Request<'_> {
                 before => format!("        \"{name}\": \"{before}\" + os.environ[\"{secret}\"],"),
             })
             .collect();
-        if self.body.is_some() {
-            headers.push("        \"Content-Type\": \"application/json\",".to_owned());
+        if let Some(body) = &self.body {
+            headers.push(format!("        \"Content-Type\": \"{}\",", body.content_type()));
         }
         if !headers.is_empty() {
             lines.push("    headers={".to_owned());
             lines.append(&mut headers);
             lines.push("    },".to_owned());
         }
-        if let Some(body) = self.body {
-            lines.push(format!("    data=json.dumps({}).encode(),", literal(body, 4)));
+        match &self.body {
+            Some(Payload::Json(body)) => lines.push(format!("    data=json.dumps({}).encode(),", literal(body, 4))),
+            Some(Payload::Form(form)) => lines.push(format!("    data=b\"{form}\",")),
+            None => {}
         }
         lines.push(")\nwith urlopen(request) as response:\n    print(json.load(response))".to_owned());
         lines.join("\n")

@@ -95,6 +95,11 @@ pub fn request_body(description: &str, is_required: bool, schema: Value) -> Valu
     body
 }
 
+/// The body of a form.
+pub fn form_body(description: &str, schema: Value) -> Value {
+    json!({ "description": description, "required": true, "content": { "application/x-www-form-urlencoded": { "schema": schema } } })
+}
+
 /// A JSON response.
 pub fn json_content(description: &str, schema: Value) -> Value {
     json!({ "description": description, "content": { "application/json": { "schema": schema } } })

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use crate::kernel::openapi::{header, json_content, object, parameter, path_parameter, reference, refusals, request_body};
+use crate::kernel::openapi::{form_body, header, json_content, object, parameter, path_parameter, reference, refusals, request_body};
 use crate::kernel::problem::ProblemCode;
 
 /// The query parameters of a route, each with its description.
@@ -33,8 +33,17 @@ struct Body {
     sentence: &'static str,
     /// Whether a request without a body is refused.
     is_required: bool,
+    /// Whether it is sent as forms are, and not as JSON.
+    is_form: bool,
     /// A JSON Schema.
     schema: Value,
+}
+
+impl Body {
+    /// The OpenAPI Request Body Object.
+    fn into_value(self) -> Value {
+        if self.is_form { form_body(self.sentence, self.schema) } else { request_body(self.sentence, self.is_required, self.schema) }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -118,17 +127,23 @@ impl OperationDoc {
 
     /// The same with a sentence about the body.
     pub fn taking_body_explained(self, sentence: &'static str, schema: Value) -> Self {
-        self.described_by(Body { sentence, is_required: true, schema })
+        self.described_by(Body { sentence, is_required: true, is_form: false, schema }).refusing(&[ProblemCode::JsonInvalid])
     }
 
     /// Sets the JSON Schema of a body that may be left out: that of [`JsonOptions`](crate::kernel::json::JsonOptions).
     pub fn taking_options(self, schema: Value) -> Self {
-        self.described_by(Body { sentence: "The request.", is_required: false, schema })
+        self.described_by(Body { sentence: "The request.", is_required: false, is_form: false, schema })
+            .refusing(&[ProblemCode::JsonInvalid])
+    }
+
+    /// Sets the schema of a body that is sent as a form is.
+    pub fn taking_form(self, schema: Value) -> Self {
+        self.described_by(Body { sentence: "The request.", is_required: true, is_form: true, schema })
     }
 
     fn described_by(mut self, body: Body) -> Self {
         self.body.get_or_insert(body);
-        self.refusing(&[ProblemCode::JsonInvalid, ProblemCode::BodyTooLarge, ProblemCode::MediaTypeUnsupported, ProblemCode::BodyInvalid])
+        self.refusing(&[ProblemCode::BodyTooLarge, ProblemCode::MediaTypeUnsupported, ProblemCode::BodyInvalid])
     }
 
     /// Adds keywords to the schema of a field of the body.
@@ -197,7 +212,7 @@ impl OperationDoc {
             ("operationId", self.id.map(Value::from)),
             ("description", self.description.map(Value::from)),
             ("security", self.security),
-            ("requestBody", self.body.map(|body| request_body(body.sentence, body.is_required, body.schema))),
+            ("requestBody", self.body.map(Body::into_value)),
         ];
         for (member, value) in further {
             if let Some(value) = value {

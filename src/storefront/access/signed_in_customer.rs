@@ -87,13 +87,8 @@ where
         let presented = value.to_str().ok().and_then(Presented::parse).ok_or(ProblemCode::CustomerTokenInvalid)?;
 
         let storefront = Storefront::from_ref(state);
-        let session = storefront.find_session(presented.id, &store).await?;
-        if !session.digest.is(presented.digest()) {
-            return Err(ProblemCode::CustomerTokenInvalid.into());
-        }
-        if session.last_used_at + USE_NOTED_EVERY <= storefront.clock.now() {
-            storefront.note_use(presented.id, session.began_at);
-        }
+        let is_of_store = |session: &Session| session.store == store.id;
+        let session = storefront.use_session(&presented, is_of_store).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
         Ok(Self {
             store,
             customer: Arc::clone(&session.customer),
@@ -107,22 +102,33 @@ where
 }
 
 impl Storefront {
-    /// Returns the live session with this token number in this store, from the cache or from the database.
-    async fn find_session(&self, token: TokenId, store: &Store) -> Result<Arc<Session>, Problem> {
-        let session = match self.caches.sessions.get(&token, self.clock.now()) {
-            Some(session) => session,
+    /// Returns the live session of a token, from the cache or from the database, if it is one that the caller accepts. Asking for it is using it.
+    pub(in crate::storefront) async fn use_session(
+        &self,
+        presented: &Presented,
+        accepts: impl FnOnce(&Session) -> bool,
+    ) -> Result<Option<Arc<Session>>, Problem> {
+        let found = match self.caches.sessions.get(&presented.id, self.clock.now()) {
+            Some(session) => Some(session),
             // Boxed, because the query's future is large and every request would otherwise copy it.
-            None => Box::pin(self.look_up_session(token)).await?,
+            None => Box::pin(self.look_up_session(presented.id)).await?,
         };
-        if session.store == store.id { Ok(session) } else { Err(ProblemCode::CustomerTokenInvalid.into()) }
+        let session = found.filter(|session| accepts(session) && session.digest.is(presented.digest()));
+        if let Some(session) = &session
+            && session.last_used_at + USE_NOTED_EVERY <= self.clock.now()
+        {
+            self.note_use(presented.id, session.began_at);
+        }
+        Ok(session)
     }
 
-    async fn look_up_session(&self, token: TokenId) -> Result<Arc<Session>, Problem> {
+    async fn look_up_session(&self, token: TokenId) -> Result<Option<Arc<Session>>, Problem> {
         let (now, generation) = (self.clock.now(), self.caches.sessions.generation());
-        let found = tokens::find_session(&mut self.pool.acquire().await?, token, now).await?;
-        let session = Arc::new(found.ok_or(ProblemCode::CustomerTokenInvalid)?);
-        self.caches.insert_session(generation, token, &session, now);
-        Ok(session)
+        let found = tokens::find_session(&mut self.pool.acquire().await?, token, now).await?.map(Arc::new);
+        if let Some(session) = &found {
+            self.caches.insert_session(generation, token, session, now);
+        }
+        Ok(found)
     }
 
     /// Records the use of a token outside of the request and restarts its lifetime.

@@ -1,11 +1,13 @@
 //! The flows of accounts: the steps behind the routes of customers.
 
+pub mod bans;
 pub mod change_password;
 pub mod closure;
 mod code_body;
 pub mod contact_change;
 pub mod devices;
 pub mod ending;
+pub mod erasure;
 pub mod export;
 mod in_flight;
 mod known_devices;

@@ -21,7 +21,7 @@ use crate::storefront::routes::{self, Routes, body, describe};
 use crate::storefront::state::Storefront;
 
 /// The maximum size of `meta` as JSON, in bytes.
-const META_MAX_LEN: usize = 16 * 1024;
+pub(in crate::storefront) const META_MAX_LEN: usize = 16 * 1024;
 
 pub fn routes() -> Routes<Storefront> {
     let by_id = |doc: OperationDoc| doc.at("id", "The id or the UUID of the signed-in customer.").refusing(&[ProblemCode::RecordNotFound]);
@@ -62,9 +62,10 @@ body! {
     }
 }
 
+/// The URL of a picture.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "Line<2048>")]
-struct PictureUrl(String);
+pub(in crate::storefront) struct PictureUrl(String);
 
 impl TryFrom<Line<2048>> for PictureUrl {
     type Error = &'static str;

@@ -20,7 +20,7 @@ use crate::storefront::accounts::new_password;
 use crate::storefront::accounts::signed_in::{SignedIn, audited};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
 use crate::storefront::codes::{self, IssueRequest, Issued, Submission, SubmittedCode, Target};
-use crate::storefront::customers::{self, NewCustomer};
+use crate::storefront::customers::{self, NewCustomer, Profile};
 use crate::storefront::guessing::Client;
 use crate::storefront::passwords;
 use crate::storefront::purpose::Purpose;
@@ -232,6 +232,7 @@ async fn create_account(storefront: &Storefront, attempt: &SignInAttempt<'_>, re
         phone: registration.phone,
         password_hash,
         test_identity: verified_code.test_identity(&mut tx).await?,
+        profile: Profile::default(),
     };
     customers::lock_claims(&mut tx, &newcomer).await?;
     verified_code.consume(&mut tx, now).await?;

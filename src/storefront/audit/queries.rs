@@ -62,19 +62,20 @@ pub async fn forget_sign_ins(conn: &mut Connection, before: DateTime<Utc>) -> Re
 /// Blanks the personal data of customers whose accounts were closed before `closed_before` and are about to be erased: in their
 /// own entries, and in refused attempts with their identities from before the closure. An identity that the account only listed, and that another one
 /// has proven, is not its own.
-pub async fn forget_leavers(conn: &mut Connection, closed_before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn forget_leavers(conn: &mut Connection, closed_before: DateTime<Utc>, only: Option<CustomerId>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update sign_ins set identity = null, address = '', user_agent = null
          from customer_identities as leaver
-         where leaver.closed_at <= $1 and leaver.erased_at is null and sign_ins.customer_id = leaver.id",
+         where leaver.closed_at <= $1 and leaver.erased_at is null and ($2::uuid is null or leaver.id = $2) and sign_ins.customer_id = leaver.id",
         closed_before,
+        only.map(CustomerId::uuid),
     )
     .execute(&mut *conn)
     .await?;
     sqlx::query!(
         "update sign_ins set identity = null, address = '', user_agent = null
          from customer_identities as leaver
-         where leaver.closed_at <= $1 and leaver.erased_at is null and sign_ins.store_id = leaver.store_id
+         where leaver.closed_at <= $1 and leaver.erased_at is null and ($2::uuid is null or leaver.id = $2) and sign_ins.store_id = leaver.store_id
            and sign_ins.identity in (leaver.email_key, leaver.phone) and sign_ins.customer_id is null
            and not exists (
                select from customer_identities as owner
@@ -84,6 +85,7 @@ pub async fn forget_leavers(conn: &mut Connection, closed_before: DateTime<Utc>)
            )
            and sign_ins.created_at <= leaver.closed_at",
         closed_before,
+        only.map(CustomerId::uuid),
     )
     .execute(conn)
     .await?;

@@ -20,9 +20,9 @@ use crate::members;
 pub use claims::{LostClaims, settle_claims};
 pub use queries::{
     PasswordOf, ProvenContacts, close_customer, company_of_customer, count_password_guess, erase_closed, export_record, find_by_identity,
-    find_customer, find_proven, find_proven_contacts, insert_moved_in, is_of_a_customer, is_test, list_external_ids, list_listed,
-    lock_claimants, lock_claimants_of, lock_customer, lock_customer_shared, lock_made_with, remove_password, reset_password,
-    restore_contacts, set_ban, set_password_hash, set_proven, update_profile,
+    find_customer, find_proven, find_proven_contacts, insert_moved_in, is_of_a_customer, is_test, lift_ended_bans, list_external_ids,
+    list_listed, lock_claimants, lock_claimants_of, lock_customer, lock_customer_shared, lock_made_with, remove_password, reset_password,
+    restore_contacts, set_ban, set_external_id, set_password_hash, set_proven, update_profile,
 };
 
 /// An open account.
@@ -165,6 +165,17 @@ pub struct NewCustomer {
     pub password_hash: Option<HashedPassword>,
     /// The test identity that the account is made with, if it is for tests.
     pub test_identity: Option<TestIdentityId>,
+    pub profile: Profile,
+}
+
+/// What the shop's own servers know of a customer whose account they open. Customers who register have none of it yet.
+#[derive(Debug, Default)]
+pub struct Profile {
+    pub title: Option<String>,
+    pub photo_url: Option<String>,
+    pub meta: Option<Value>,
+    /// The id of the customer in the systems of the shop.
+    pub external_id: Option<String>,
 }
 
 /// A customer of another service who moves in.

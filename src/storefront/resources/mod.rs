@@ -4,6 +4,7 @@
 mod customers;
 mod figures;
 mod identity_providers;
+mod introspection;
 mod sessions;
 mod sign_ins;
 mod stores;
@@ -53,6 +54,7 @@ where
         .merge(customers::extension())
         .route(Method::POST, "/customers/{uuid}/revoke-tokens", sessions::revoke_all_doc(), sessions::revoke_all)
         .read_only::<sessions::SessionRecord>()
+        .route(Method::POST, "/tokens/introspect", introspection::doc(), introspection::introspect)
         .route(Method::DELETE, "/tokens/{uuid}", sessions::revoke_doc(), sessions::revoke)
         .read_only::<texts::TextRecord>()
         .route(Method::GET, "/texts/conversion", texts::conversion_doc(), texts::conversion)

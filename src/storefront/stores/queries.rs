@@ -22,6 +22,16 @@ pub async fn list_stores(conn: &mut Connection, company: CompanyId) -> Result<Ve
     Ok(rows.into_iter().map(|row| (row.id, row.name)).collect())
 }
 
+/// Whether the company has this store.
+pub async fn is_store_of(conn: &mut Connection, company: CompanyId, store: StoreId) -> Result<bool, sqlx::Error> {
+    let found = sqlx::query_scalar!(
+        r#"select true as "is_there!" from stores where id = $1 and company_id = $2 and deleted_at is null for share"#,
+        store.uuid(),
+        company.uuid(),
+    );
+    Ok(found.fetch_optional(conn).await?.is_some())
+}
+
 /// A store key as the command line shows it.
 #[derive(Debug)]
 pub struct ListedStoreKey {

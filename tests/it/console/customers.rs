@@ -113,6 +113,18 @@ async fn support_ends_sessions_bans_unlocks_resets_and_closes() {
     tab.send(&format!("{page}/unban"), &[]).await.says("state good\">active");
     login(&world, EMAIL, PASSWORD).await.ok(200);
 
+    let week = [("reason", "chargebacks"), ("days", "7")];
+    tab.send(&format!("{page}/ban"), &week).await.says("It ends 2026-05-28.");
+    tab.send(&format!("{page}/unban"), &[]).await.says("state good\">active");
+
+    tab.open(&format!("{page}/edit")).await.says("Change Ada").says("value=\"Ada\"");
+    let refused = tab.send(&format!("{page}/edit"), &[("title", "Countess")]).await;
+    assert_eq!(refused.status, 422);
+    refused.says("role=\"alert\"").says("value=\"Countess\"");
+    let changes = [("name", "Ada"), ("title", "Countess"), ("external_id", "40017")];
+    tab.send(&format!("{page}/edit"), &changes).await.says("Saved.").says("40017</code>");
+    assert_eq!(tab.open("/console/search?q=40017").await.address.split('?').next().unwrap(), page);
+
     for _ in 0..10 {
         login(&world, EMAIL, "wrong password").await;
     }
@@ -134,6 +146,9 @@ async fn support_ends_sessions_bans_unlocks_resets_and_closes() {
     let closed = tab.send(&format!("{page}/close"), &[]).await;
     closed.says("The account was closed").says_nothing_of("/reset-password\"");
     assert_eq!(tab.open(&format!("{page}/ban")).await.status, 404);
+    closed.says("/erase\"");
+    tab.open(&format!("{page}/erase")).await.says("Erase the data of Ada for good?").says("Orders and payments stay.");
+    tab.send(&format!("{page}/erase"), &[]).await.says("Saved.").says_nothing_of(EMAIL).says_nothing_of("/erase\"");
 }
 
 #[tokio::test]
@@ -145,7 +160,7 @@ async fn a_viewer_reads_and_a_developer_knows_of_no_customer() {
     let mut developer = world.signed_in(Role::Developer).await;
     assert_eq!(developer.open(&page).await.status, 403);
     developer.open(&format!("/console/search?q={EMAIL}")).await.says("Nothing is called exactly");
-    for act in ["ban", "end-sessions", "reset-password", "close"] {
+    for act in ["edit", "ban", "end-sessions", "reset-password", "close", "erase"] {
         assert_eq!(viewer.open(&format!("{page}/{act}")).await.status, 404, "{act}");
         for tab in [&mut viewer, &mut developer] {
             tab.open("/console").await;

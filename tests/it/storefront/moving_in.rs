@@ -61,7 +61,7 @@ async fn the_same_file_again_changes_nothing_and_a_longer_one_goes_on() {
     let world = World::new().await;
     let ada = json!({ "external_id": "17", "email": EMAIL });
     let bob = json!({ "external_id": "18", "email": "bob@example.com" });
-    assert_eq!(import(&world, "", &file(&[ada.clone()])).await["created"], 1);
+    assert_eq!(import(&world, "", &file(std::slice::from_ref(&ada))).await["created"], 1);
     let changed = json!({ "external_id": "17", "name": "Eve", "email": "eve@example.com" });
     let report = import(&world, "", &file(&[changed, bob])).await;
     assert_eq!((&report["created"], &report["known"]), (&json!(1), &json!(1)));

@@ -117,8 +117,8 @@ async fn a_customer_among_many_is_found_and_told_of_by_indexes() {
     let world = World::with(&[("database.max_connections", "1")]).await;
     let ada = world.register(PHONE).await;
     let multiply = "set session_replication_role = replica;
-        insert into customers (id, store_id, company_id, name, email, phone, created_at, updated_at)
-            select gen_random_uuid(), store_id, company_id, name, n || '@many.example', '+49' || n, created_at, updated_at
+        insert into customers (id, store_id, company_id, name, email, phone, external_id, created_at, updated_at)
+            select gen_random_uuid(), store_id, company_id, name, n || '@many.example', '+49' || n, n, created_at, updated_at
             from customers, generate_series(1, 5000) n;
         insert into sign_ins (id, store_id, company_id, customer_id, method, identity, outcome, address, created_at)
             select gen_random_uuid(), store_id, company_id, customers.id, 'code', phone, 'signed_in', '', created_at from customers;
@@ -133,7 +133,8 @@ async fn a_customer_among_many_is_found_and_told_of_by_indexes() {
     sqlx::raw_sql(multiply).execute(&world.pool).await.unwrap();
     let get = async |path: &str| world.api(Method::GET, &format!("/storefront/int/v1/{path}")).send().await.ok(200);
     timeline(&world, &ada["customer"], "").await;
-    for path in ["customers", "customers?email=1@many.example", "customers?phone=%2B491", "texts?number=%2B491", "sign-ins", "tokens"] {
+    let found = ["customers?email=1@many.example", "customers?phone=%2B491", "customers?external_id=1", "texts?number=%2B491"];
+    for path in found.into_iter().chain(["customers", "sign-ins", "tokens"]) {
         get(path).await;
     }
     let statements = "select name, statement, parameter_types::text[] from pg_prepared_statements

@@ -95,6 +95,10 @@ pub const OTHER_ROUTES: &[(Method, &str, &str)] = &[
     (Method::POST, "storefront", "/customers/{uuid}/unlock"),
     (Method::POST, "storefront", "/customers/{uuid}/reset-password"),
     (Method::POST, "storefront", "/customers/{uuid}/close"),
+    (Method::POST, "storefront", "/customers/{uuid}/erase"),
+    (Method::POST, "storefront", "/customers"),
+    (Method::PUT, "storefront", "/customers/{uuid}"),
+    (Method::POST, "storefront", "/tokens/introspect"),
     (Method::GET, "storefront", "/figures"),
 ];
 

@@ -10,7 +10,7 @@ use crate::providers::identity::{Flaw, VerifiedIdentity, VerifyError};
 use crate::storefront::accounts::signed_in::SignedIn;
 use crate::storefront::accounts::social::queries::{self, Use};
 use crate::storefront::audit::SignInAttempt;
-use crate::storefront::customers::{self, Customer, LostClaims, NewCustomer};
+use crate::storefront::customers::{self, Customer, LostClaims, NewCustomer, Profile};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 use crate::storefront::tokens;
@@ -150,5 +150,6 @@ fn newcomer(store: &Store, identity: &VerifiedIdentity, typed: &Typed, now: Date
         phone_is_proven: false,
         password_hash: None,
         test_identity: None,
+        profile: Profile::default(),
     })
 }

@@ -1,5 +1,7 @@
 //! The SQL of customers.
 
+mod bans;
+mod external_ids;
 mod locks;
 mod moved_in;
 mod password_guess;
@@ -15,6 +17,8 @@ use crate::kernel::ids::{CompanyId, CustomerId, StoreId, TestIdentityId};
 use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::customers::{Contacts, Customer, NewCustomer};
 
+pub use bans::{lift_ended_bans, set_ban};
+pub use external_ids::set_external_id;
 pub use locks::{lock_claimants, lock_claimants_of, lock_customer, lock_customer_shared};
 pub use moved_in::{insert_moved_in, list_external_ids, list_listed};
 pub use password_guess::{PasswordOf, count_password_guess};
@@ -30,8 +34,9 @@ pub async fn insert_customer(
     sqlx::query_as!(
         Customer,
         r#"insert into customers (id, store_id, name, email, email_verified_at, phone, phone_verified_at, password_hash, created_at, updated_at,
-             company_id, test_identity_id)
-         values ($1, $2, $3, $4, case when $5 then $9::timestamptz end, $6, case when $7 then $9::timestamptz end, $8, $9, $9, $10, $11)
+             company_id, test_identity_id, title, photo_url, meta, external_id)
+         values ($1, $2, $3, $4, case when $5 then $9::timestamptz end, $6, case when $7 then $9::timestamptz end, $8, $9, $9, $10, $11,
+             $12, $13, coalesce($14::jsonb, '{}'), $15)
          returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
              password_hash as "password_hash: HashedPassword", created_at, updated_at, banned_at"#,
         customer.id.uuid(),
@@ -45,6 +50,10 @@ pub async fn insert_customer(
         now,
         company.uuid(),
         customer.test_identity.map(TestIdentityId::uuid),
+        customer.profile.title,
+        customer.profile.photo_url,
+        customer.profile.meta,
+        customer.profile.external_id,
     )
     .fetch_one(conn)
     .await
@@ -248,20 +257,6 @@ pub async fn remove_password(conn: &mut Connection, id: CustomerId) -> Result<()
     Ok(())
 }
 
-/// Bans an account, or with `None` lifts the ban. A ban that lasts keeps its beginning and gets the new reason.
-pub async fn set_ban(conn: &mut Connection, id: CustomerId, reason: Option<&str>, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "update customers set banned_at = case when $2::text is not null then coalesce(banned_at, $3) end, banned_reason = $2, updated_at = $3
-         where id = $1",
-        id.uuid(),
-        reason,
-        now,
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
 /// Marks an account as closed. Returns `None` if it is closed already.
 pub async fn close_customer(conn: &mut Connection, id: CustomerId, now: DateTime<Utc>) -> Result<Option<Customer>, sqlx::Error> {
     sqlx::query_as!(
@@ -276,20 +271,22 @@ pub async fn close_customer(conn: &mut Connection, id: CustomerId, now: DateTime
     .await
 }
 
-/// Blanks the personal fields of the accounts closed before `closed_before`.
+/// Blanks the personal fields of the accounts closed before `closed_before`, or of one of them only.
 pub async fn erase_closed(
     conn: &mut Connection,
     closed_before: DateTime<Utc>,
+    only: Option<CustomerId>,
     now: DateTime<Utc>,
 ) -> Result<Vec<(CompanyId, CustomerId)>, sqlx::Error> {
     let erased = sqlx::query!(
         r#"update customers set name = '', email = null, email_verified_at = null, phone = null, phone_verified_at = null, title = null,
-             photo_url = null, meta = '{}', password_hash = null, external_id = null, banned_at = null, banned_reason = null,
+             photo_url = null, meta = '{}', password_hash = null, banned_at = null, banned_reason = null, banned_until = null, external_id = null,
              erased_at = $2
-         where closed_at <= $1 and erased_at is null
+         where closed_at <= $1 and erased_at is null and ($3::uuid is null or id = $3)
          returning id as "id: CustomerId", company_id as "company_id: CompanyId""#,
         closed_before,
         now,
+        only.map(CustomerId::uuid),
     );
     Ok(erased.fetch_all(conn).await?.into_iter().map(|row| (row.company_id, row.id)).collect())
 }

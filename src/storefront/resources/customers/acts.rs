@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -12,9 +13,9 @@ use crate::callers::Caller;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::{JsonBody, JsonOptions};
 use crate::kernel::openapi::{OperationDoc, closed_object};
-use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{EmptyBody, Line, PathId, Record, RecordTransaction, Resource, Shown, WriteRequest};
-use crate::storefront::accounts::{closure, ending, export, password_reset};
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::resources::{EmptyBody, FieldType, Instant, Line, PathId, Record, RecordTransaction, Resource, Shown, WriteRequest};
+use crate::storefront::accounts::{closure, ending, erasure, export, password_reset};
 use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::state::Storefront;
 use crate::storefront::{codes, customers, guessing, passwords};
@@ -24,6 +25,8 @@ use crate::storefront::{codes, customers, guessing, passwords};
 pub struct Ban {
     /// Why, for other operators. The customer is not told.
     reason: Line<255>,
+    /// When the ban ends by itself, if it does.
+    until: Option<Instant>,
 }
 
 fn doc(summary: &'static str) -> OperationDoc {
@@ -36,8 +39,10 @@ fn doc(summary: &'static str) -> OperationDoc {
 pub fn ban_doc() -> OperationDoc {
     let reason =
         json!({ "type": "string", "minLength": 1, "maxLength": 255, "description": "Why, for other operators. The customer is not told." });
-    OperationDoc::new("Ban a customer: end all sessions and refuse every sign-in until the ban is lifted.")
-        .taking_body(closed_object(&["reason"], [("reason", reason)]))
+    let mut until = Option::<Instant>::schema();
+    until["description"] = "When the ban ends by itself. It lasts until it is lifted if this is missing.".into();
+    OperationDoc::new("Ban a customer: end all sessions and refuse every sign-in until the ban ends or is lifted.")
+        .taking_body(closed_object(&["reason"], [("reason", reason), ("until", until)]))
         .showing(StatusCode::OK, CustomerRecord::SINGULAR)
         .refusing(&[ProblemCode::AccountClosed])
 }
@@ -45,9 +50,9 @@ pub fn ban_doc() -> OperationDoc {
 /// `POST customers/{uuid}/ban`
 pub async fn ban(
     WriteRequest { state, caller, id }: WriteRequest<CustomerRecord>,
-    JsonBody(Ban { reason }): JsonBody<Ban>,
+    JsonBody(ban): JsonBody<Ban>,
 ) -> Result<Response, Problem> {
-    Ok(state.ban(&caller, id, reason).await?.answer(StatusCode::OK))
+    Ok(state.ban(&caller, id, ban).await?.answer(StatusCode::OK))
 }
 
 pub fn unban_doc() -> OperationDoc {
@@ -99,6 +104,21 @@ pub async fn close(
     Ok(state.close_account(&caller, id).await?.answer(StatusCode::OK))
 }
 
+pub fn erase_doc() -> OperationDoc {
+    OperationDoc::new("Erase the personal data of a customer now, and close the account for good if it is open.")
+        .explained("Orders and payments stay. Events about the customer go with the retention of events.".to_owned())
+        .taking_options(EmptyBody::schema())
+        .showing(StatusCode::OK, CustomerRecord::SINGULAR)
+}
+
+/// `POST customers/{uuid}/erase`
+pub async fn erase(
+    WriteRequest { state, caller, id }: WriteRequest<CustomerRecord>,
+    JsonOptions(EmptyBody {}): JsonOptions<EmptyBody>,
+) -> Result<Response, Problem> {
+    Ok(state.erase_account(&caller, id).await?.answer(StatusCode::OK))
+}
+
 pub fn export_doc() -> OperationDoc {
     OperationDoc::new("Show what the storefront stores about a customer, without anything that could sign somebody in.")
         .explained("Orders and payments of the customer are lists of their own: `fleet/int/v1/orders?customer=`, `ledger/int/v1/payments?customer=`.".to_owned())
@@ -111,19 +131,24 @@ pub async fn export(State(storefront): State<Storefront>, caller: Caller, PathId
 }
 
 /// An account that is locked for an act.
-struct Locked {
-    transaction: RecordTransaction<Storefront>,
-    customer: Record<CustomerRecord>,
+pub(super) struct Locked {
+    pub(super) transaction: RecordTransaction<Storefront>,
+    pub(super) customer: Record<CustomerRecord>,
 }
 
 impl Storefront {
-    async fn ban(&self, caller: &Caller, id: CustomerId, reason: Line<255>) -> Result<Shown<CustomerRecord>, Problem> {
+    async fn ban(&self, caller: &Caller, id: CustomerId, Ban { reason, until }: Ban) -> Result<Shown<CustomerRecord>, Problem> {
         let mut locked = self.lock_account(caller, id).await?;
-        let now = locked.transaction.now;
-        customers::set_ban(locked.transaction.conn(), id, Some(&String::from(reason)), now).await?;
+        let (now, until) = (locked.transaction.now, until.map(DateTime::<Utc>::from));
+        if until.is_some_and(|until| until <= now) {
+            return Err(FieldErrors::one("until", "This must be in the future."));
+        }
+        let has_other_end = until != locked.customer.fields.banned_until;
+        customers::set_ban(locked.transaction.conn(), id, Some((&String::from(reason), until)), now).await?;
         ending::end_all(locked.transaction.conn(), id, now).await?;
         codes::forget_open_codes(locked.transaction.conn(), id).await?;
-        self.finish(locked, &["banned_at", "banned_reason"]).await
+        let changed: &[_] = if has_other_end { &["banned_at", "banned_reason", "banned_until"] } else { &["banned_at", "banned_reason"] };
+        self.finish(locked, changed).await
     }
 
     async fn unban(&self, caller: &Caller, id: CustomerId) -> Result<Shown<CustomerRecord>, Problem> {
@@ -163,6 +188,17 @@ impl Storefront {
         self.finish(locked, &["closed_at"]).await
     }
 
+    /// Erases a closed account too, before its time. Erasing twice changes nothing.
+    async fn erase_account(&self, caller: &Caller, id: CustomerId) -> Result<Shown<CustomerRecord>, Problem> {
+        caller.require(CustomerRecord::AREA, CustomerRecord::WRITING)?;
+        let mut transaction = RecordTransaction::begin(self, caller).await?;
+        let customer = transaction.lock::<CustomerRecord>(id).await?;
+        let now = transaction.now;
+        closure::close_account(transaction.conn(), caller.into(), id, now).await?;
+        erasure::erase_closed(transaction.conn(), now, Some(id), now).await?;
+        self.finish(Locked { transaction, customer }, &["closed_at", "erased_at"]).await
+    }
+
     /// Exporting is reading, but of all there is at once: the audit trail tells who did.
     async fn export(&self, caller: &Caller, id: CustomerId) -> Result<Value, Problem> {
         caller.require(CustomerRecord::AREA, CustomerRecord::WRITING)?;
@@ -174,7 +210,7 @@ impl Storefront {
     }
 
     /// Locks an open account of the caller's company.
-    async fn lock_account(&self, caller: &Caller, id: CustomerId) -> Result<Locked, Problem> {
+    pub(super) async fn lock_account(&self, caller: &Caller, id: CustomerId) -> Result<Locked, Problem> {
         caller.require(CustomerRecord::AREA, CustomerRecord::WRITING)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let customer = transaction.lock::<CustomerRecord>(id).await?;
@@ -185,7 +221,7 @@ impl Storefront {
     }
 
     /// Records the act, commits, and makes it take effect at once on this instance.
-    async fn finish(&self, locked: Locked, changed: &[&str]) -> Result<Shown<CustomerRecord>, Problem> {
+    pub(super) async fn finish(&self, locked: Locked, changed: &[&str]) -> Result<Shown<CustomerRecord>, Problem> {
         let Locked { mut transaction, customer } = locked;
         let (caller, now) = (transaction.caller.clone(), transaction.now);
         let record = ChangedRecord::Customer(customer.id);

@@ -1,8 +1,11 @@
-//! Customers in the API for operators: the record, what is done to an account ([`acts`]), what happened to it ([`timeline`]), and customers who
-//! move in ([`import`]).
+//! Customers in the API for operators and the company's own servers: the record, how an account is opened ([`opening`]) and changed
+//! ([`changing`]), what is done to it ([`acts`]), what happened to it ([`timeline`]), and customers who move in ([`import`]).
 
 mod acts;
+mod changing;
+mod external_id;
 mod import;
+mod opening;
 mod timeline;
 
 use axum::extract::FromRef;
@@ -20,6 +23,7 @@ use crate::kernel::ids::{CustomerId, StoreId};
 use crate::members;
 use crate::resources::{Extension, FilterForm, Instant, Meta, Operand, Record, Reference, Resource};
 use crate::storefront::accounts::social;
+use crate::storefront::resources::customers::external_id::ExternalId;
 use crate::storefront::state::Storefront;
 use crate::storefront::{codes, passwords};
 
@@ -50,14 +54,16 @@ crate::read_only! {
         banned_at: Option<Instant>,
         /// Why the customer may not sign in.
         banned_reason: Option<String>,
-        /// What the customer was known by at the service that they moved in from.
-        #[filtered]
-        external_id: Option<String>,
+        /// When the ban ends by itself. A ban without an end lasts until it is lifted.
+        banned_until: Option<Instant>,
         /// When the account was closed.
         closed_at: Option<Instant>,
         /// Whether the account was made with a test identity. Figures leave it out.
         #[filtered]
         test: bool,
+        /// The id of the customer in the systems of the shop.
+        #[filtered]
+        external_id: Option<ExternalId>,
     }
     computed {
         /// Whether the customer has verified the email address.
@@ -178,4 +184,7 @@ where
         .route(Method::POST, "/customers/{uuid}/unlock", acts::unlock_doc(), acts::unlock)
         .route(Method::POST, "/customers/{uuid}/reset-password", acts::reset_password_doc(), acts::reset_password)
         .route(Method::POST, "/customers/{uuid}/close", acts::close_doc(), acts::close)
+        .route(Method::POST, "/customers/{uuid}/erase", acts::erase_doc(), acts::erase)
+        .route(Method::POST, "/customers", opening::doc(), opening::create)
+        .route(Method::PUT, "/customers/{uuid}", changing::doc(), changing::change)
 }

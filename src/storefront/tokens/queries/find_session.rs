@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::kernel::crypto::SecretDigest;
 use crate::kernel::database::Connection;
-use crate::kernel::ids::{SessionId, StoreId};
+use crate::kernel::ids::{CompanyId, SessionId, StoreId};
 use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::customers::{Customer, customer};
 use crate::storefront::tokens::TokenId;
@@ -18,9 +18,12 @@ use crate::storefront::tokens::TokenId;
 pub struct Session {
     pub id: SessionId,
     pub store: StoreId,
+    pub company: CompanyId,
     pub digest: SecretDigest,
     pub began_at: DateTime<Utc>,
     pub last_used_at: DateTime<Utc>,
+    /// When it ends unless it is used before.
+    pub expires_at: DateTime<Utc>,
     /// When the customer last proved, in this session, who they are: by signing in, or by a later code or password.
     pub proven_at: DateTime<Utc>,
     pub customer: Arc<Customer>,
@@ -31,7 +34,7 @@ pub struct Session {
 /// Returns the live session with this number and its customer, if the account is open and not banned.
 pub async fn find_session(conn: &mut Connection, id: TokenId, now: DateTime<Utc>) -> Result<Option<Session>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"select t.uuid, t.digest, t.created_at as began_at, t.last_used_at, t.proven_at, c.store_id, c.id, c.name, c.email, c.email_verified_at, c.phone, c.phone_verified_at, c.title, c.photo_url,
+        r#"select t.uuid, t.digest, t.created_at as began_at, t.last_used_at, t.expires_at, t.proven_at, c.store_id, c.company_id, c.id, c.name, c.email, c.email_verified_at, c.phone, c.phone_verified_at, c.title, c.photo_url,
                 c.meta, c.password_hash as "password_hash: HashedPassword", c.created_at, c.updated_at, c.banned_at
          from customer_tokens t join customers c on c.id = t.customer_id
          where t.id = $1 and t.revoked_at is null and t.expires_at > $2 and c.closed_at is null and c.banned_at is null"#,
@@ -46,9 +49,11 @@ pub async fn find_session(conn: &mut Connection, id: TokenId, now: DateTime<Utc>
         Session {
             id: row.uuid.into(),
             store: row.store_id.into(),
+            company: row.company_id.into(),
             digest: row.digest.into(),
             began_at: row.began_at,
             last_used_at: row.last_used_at,
+            expires_at: row.expires_at,
             proven_at: row.proven_at.unwrap_or(row.began_at),
             customer: Arc::new(customer),
             shown,

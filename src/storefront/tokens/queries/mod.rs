@@ -116,12 +116,13 @@ pub async fn list_tokens(
 }
 
 /// Blanks what customers call their devices, of those whose accounts were closed before `closed_before` and are about to be erased.
-pub async fn forget_leavers(conn: &mut Connection, closed_before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn forget_leavers(conn: &mut Connection, closed_before: DateTime<Utc>, only: Option<CustomerId>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update customer_tokens set device_name = null from customer_identities as leaver
-         where leaver.closed_at <= $1 and leaver.erased_at is null and customer_tokens.customer_id = leaver.id
+         where leaver.closed_at <= $1 and leaver.erased_at is null and ($2::uuid is null or leaver.id = $2) and customer_tokens.customer_id = leaver.id
            and customer_tokens.device_name is not null",
         closed_before,
+        only.map(CustomerId::uuid),
     )
     .execute(conn)
     .await?;

@@ -57,6 +57,7 @@ struct Requested {
     url: String,
     headers: Vec<(&'static str, String)>,
     body: Option<String>,
+    form: Option<String>,
 }
 
 fn read(text: &str, variables: &BTreeMap<&str, &str>) -> Requested {
@@ -84,8 +85,13 @@ fn read(text: &str, variables: &BTreeMap<&str, &str>) -> Requested {
         headers.push((known.into_iter().find(|known| name.eq_ignore_ascii_case(known)).unwrap(), value.to_owned()));
     }
     let body = blocks.get("body:json").cloned();
-    assert_eq!(request["body"], if body.is_some() { "json" } else { "none" });
-    Requested { method: Method::from_bytes(method.to_uppercase().as_bytes()).unwrap(), route, url, headers, body }
+    let form = blocks.get("body:form-urlencoded").map(|block| {
+        let members = entries(Some(block));
+        members.into_iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("&")
+    });
+    let sends = if form.is_some() { "formUrlEncoded" } else { "none" };
+    assert_eq!(request["body"], if body.is_some() { "json" } else { sends });
+    Requested { method: Method::from_bytes(method.to_uppercase().as_bytes()).unwrap(), route, url, headers, body, form }
 }
 
 #[tokio::test]
@@ -116,7 +122,7 @@ async fn every_operation_is_a_request_that_the_service_understands() {
     for file in requests(&path) {
         let requested = read(&fs::read_to_string(&file).unwrap(), &variables);
         routes.push(format!("{} {}", requested.method, requested.route));
-        let Requested { method, route, url, headers, body } = requested;
+        let Requested { method, route, url, headers, body, form } = requested;
         if route.ends_with("/events/stream") {
             continue;
         }
@@ -126,6 +132,9 @@ async fn every_operation_is_a_request_that_the_service_understands() {
         }
         if let Some(body) = &body {
             request = request.json(&serde_json::from_str(body).unwrap());
+        }
+        if let Some(form) = form {
+            request = request.header("content-type", "application/x-www-form-urlencoded").body(form);
         }
         let answer = request.send().await;
         let code = answer.body["code"].as_str().unwrap_or_default();

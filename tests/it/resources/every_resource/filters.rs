@@ -19,7 +19,7 @@ const UNSET: &[(&str, &str, &[&str])] = &[
     // Not shown; `tests/it/webhooks/delivery_log.rs` finds the deliveries of one webhook, `replaying.rs` its replays.
     ("developers", "deliveries", &["webhook", "subscription"]),
     ("developers", "replays", &["webhook"]),
-    // Null here: the customer registered by mail, and the text was sent. `tests/it/storefront` finds customers and texts by them.
+    // Null here: the customer registered by mail and is unknown to the shop's servers, and the text was sent. `tests/it/storefront` finds customers and texts by them.
     ("storefront", "customers", &["phone", "external_id", "query in phone"]),
     ("storefront", "texts", &["refusal", "rule"]),
     // Null here: the event is about a record of the company; `tests/it/portal/owners.rs` finds events by it.

@@ -1,0 +1,23 @@
+//! Erasing the personal data of accounts that are closed.
+
+use chrono::{DateTime, Utc};
+
+use crate::gateways;
+use crate::kernel::database::Connection;
+use crate::kernel::ids::CustomerId;
+use crate::storefront::{audit, customers, sms_guard, tokens};
+
+/// Erases the accounts that were closed before an instant, or only one of them, with what the logs and the callbacks say of them. To be called in
+/// a transaction: the logs are searched by the contacts that are blanked last.
+pub async fn erase_closed(
+    conn: &mut Connection,
+    closed_before: DateTime<Utc>,
+    only: Option<CustomerId>,
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
+    audit::forget_leavers(conn, closed_before, only).await?;
+    sms_guard::forget_leavers(conn, closed_before, only).await?;
+    tokens::forget_leavers(conn, closed_before, only).await?;
+    let leavers = customers::erase_closed(conn, closed_before, only, now).await?;
+    gateways::erase_bodies_of(conn, &leavers, now).await
+}
