@@ -88,9 +88,10 @@ pub(super) async fn list(
     asked: Result<Query<Page>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
     let (after, limit) = Page::read(asked)?;
-    let ProvenContacts { email, phone } = caller.proven_contacts();
+    let mut conn = realtime.pool.acquire().await?;
+    let ProvenContacts { email, phone } = storefront::find_proven_contacts(&mut conn, caller.customer_id()).await?;
     let follower = Follower { company: caller.company_id(), customer: caller.customer_id(), email, phone };
-    let mut orders = follower.list_orders(&mut realtime.pool.acquire().await?, after, i64::from(limit) + 1).await?;
+    let mut orders = follower.list_orders(&mut conn, after, i64::from(limit) + 1).await?;
     let has_more = orders.len() > usize::from(limit);
     orders.truncate(limit.into());
     let next = orders

@@ -14,7 +14,7 @@ use crate::kernel::ids::{CompanyId, CustomerId, SessionId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
 use crate::storefront::access::CallingStore;
-use crate::storefront::customers::{self, Customer, ProvenContacts};
+use crate::storefront::customers::{self, Customer};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 use crate::storefront::tokens::{self, Presented, Session, TokenId};
@@ -45,11 +45,6 @@ impl SignedInCustomer {
     /// The company of the store.
     pub fn company_id(&self) -> CompanyId {
         self.store.company_id
-    }
-
-    /// What the customer has proven to read.
-    pub fn proven_contacts(&self) -> ProvenContacts {
-        ProvenContacts { email: self.customer.proven_email(), phone: self.customer.proven_phone() }
     }
 
     /// Where the customer's acts come from.

@@ -207,10 +207,10 @@ impl NewCustomer {
 /// Locks the accounts that will lose a claim to the new account. Must be the first lock of the transaction: a flow that proves
 /// the same identity for another account also locks the accounts first, before the code and the identity.
 pub async fn lock_claims(conn: &mut Connection, newcomer: &NewCustomer) -> Result<(), sqlx::Error> {
-    for identity in newcomer.proven() {
-        queries::lock_claimants(conn, newcomer.store, newcomer.id, &identity).await?;
-    }
-    Ok(())
+    let email = newcomer.email.as_ref().filter(|_| newcomer.email_is_proven).map(|email| email.as_str().to_owned());
+    let phone = newcomer.phone.as_ref().filter(|_| newcomer.phone_is_proven).map(|phone| phone.as_str().to_owned());
+    let contacts = Contacts { email, email_verified_at: None, phone, phone_verified_at: None };
+    queries::lock_claimants_of(conn, newcomer.store, newcomer.id, &contacts).await
 }
 
 /// Opens an account and publishes `customer.created`. The identities that the new customer has proven are removed from all

@@ -76,6 +76,9 @@ impl Import {
                 Err(refusal) => self.report.refuse(*number, refusal),
             }
         }
+        if read.is_empty() {
+            return Ok(());
+        }
         let mut tx = self.pool.begin().await?;
         let newcomers = self.sift(&mut tx, read).await?;
         if self.options.dry_run || newcomers.is_empty() {
@@ -98,7 +101,9 @@ impl Import {
 
     /// Opens the accounts, and returns those that are open now and those that somebody was faster with.
     async fn open(&self, conn: &mut Connection, newcomers: Numbered, now: DateTime<Utc>) -> Result<(Numbered, Numbered), Problem> {
-        let moved_in: Vec<_> = newcomers.iter().map(|(_, newcomer)| &newcomer.customer).collect();
+        let mut moved_in: Vec<_> = newcomers.iter().map(|(_, newcomer)| &newcomer.customer).collect();
+        // In one order, so that two imports of the same customers do not deadlock.
+        moved_in.sort_by(|one, other| one.external_id.cmp(&other.external_id));
         let inserted = customers::insert_moved_in(conn, (self.caller.company, self.store), &moved_in, now).await?;
         let (opened, overtaken): (Numbered, Numbered) =
             newcomers.into_iter().partition(|(_, newcomer)| inserted.contains(&newcomer.customer.id));

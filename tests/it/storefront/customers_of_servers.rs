@@ -51,7 +51,12 @@ async fn a_contact_that_the_company_does_not_vouch_for_is_listed_until_somebody_
     let read = world.api(Method::GET, &format!("{PATH}/{}", listed["id"].as_str().unwrap())).send().await.ok(200);
     assert_eq!((&read["customer"]["email"], &read["customer"]["phone"]), (&Value::Null, &json!(PHONE)));
     assert_eq!(me(&world, &token(&owner)).await["email"], EMAIL);
-    // What is proven is nobody else's, whoever vouches.
+    // A request that is repeated opens no second account.
+    let again = json!({ "store": world.store, "name": "Grace", "phone": PHONE });
+    world.api(Method::POST, PATH).json(&again).send().await.refused(422, "phone_taken");
+    // What is proven is nobody else's, whoever vouches; and who vouches is trusted with more than customers.
+    let writer = world.key_of(world.company, &[Scope::Write]).await;
+    world.api(Method::POST, PATH).key(&writer).json(&grace(&world)).send().await.refused(403, "scope_missing");
     world.api(Method::POST, PATH).json(&grace(&world)).send().await.refused(422, "email_taken");
 }
 

@@ -49,6 +49,7 @@ async fn whoever_proves_the_number_follows_it_whether_before_or_after_the_order(
     let world = World::with_socket(&[]).await;
     let before = world.order(json!({ "contact_phone": "+1 (201) 555-0123" })).await;
     let login = world.register(PHONE).await;
+    world.pass(TimeDelta::seconds(1));
     let after = world.order(json!({ "contact_phone": PHONE, "contact_email": "somebody@example.com" })).await;
     assert_eq!(ids(&own_orders(&world, &login, "").await), [id(&after), id(&before)]);
     let socket_token = world.socket_token(&token(&login)).await;

@@ -161,8 +161,23 @@ async fn only_a_key_that_may_change_customers_imports_and_only_into_a_store_of_i
         world.request(Method::POST, &path).key(key).header("content-type", "application/x-ndjson").body(line.clone()).send().await
     };
     ask(&reading).await.refused(403, "scope_missing");
+    let writing = world.key_of(world.company, &[Scope::Write]).await;
+    let vouching = world.request(Method::POST, &format!("{path}&vouch=true")).key(&writing);
+    vouching.header("content-type", "application/x-ndjson").body(line.clone()).send().await.refused(403, "scope_missing");
     ask(&foreign).await.refused(404, "record_not_found");
     assert!(known_as(&world, "1").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_request_has_five_thousand_lines_at_most() {
+    let world = World::new().await;
+    let path = format!("/storefront/int/v1/customers/import?store={}", world.store);
+    let send = async |lines: usize| {
+        world.api(Method::POST, &path).header("content-type", "application/x-ndjson").body("x\n".repeat(lines)).send().await
+    };
+    let refused = send(5_000).await.ok(200)["import"]["refused"].take();
+    assert_eq!(refused.as_array().unwrap().len(), 5_000);
+    send(5_001).await.refused(413, "body_too_large");
 }
 
 #[tokio::test]

@@ -6,8 +6,8 @@ use crate::kernel::password_hashing::of_others::{InvalidHash, are_equal};
 
 /// Its digits, the smallest first.
 const DIGITS: &str = "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// The logarithm of the rounds. 2^20 take about a fifth of a second.
-const MAX_LOG_ROUNDS: usize = 20;
+/// The logarithm of the rounds; WordPress has 13. Each round reads the password.
+const MAX_LOG_ROUNDS: usize = 16;
 /// `$P$`, a digit for the rounds and eight characters of salt.
 const SETTING_LEN: usize = 12;
 /// And 22 digits of hash.

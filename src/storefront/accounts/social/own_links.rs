@@ -120,13 +120,14 @@ async fn unlink(
     Path(name): Path<String>,
 ) -> Result<Json<Value>, Problem> {
     let word = storefront.identity_providers.word_of(&name);
+    // Before there is a transaction: it may take a connection of its own.
+    let providers = storefront.company_providers.of(caller.company_id()).await?;
     let mut tx = storefront.pool.begin().await?;
     let customer = caller.lock(&mut tx).await?;
     let links = queries::list_links(&mut tx, customer.id).await?;
     if !links.iter().any(|link| link.provider == word) {
         return Err(ProblemCode::RecordNotFound.into());
     }
-    let providers = storefront.company_providers.of(caller.company_id()).await?;
     let others = links.iter().filter(|link| link.provider != word);
     if !has_another_way_in(&providers, &customer, others) {
         return Err(ProblemCode::LastWayIn.into());

@@ -168,13 +168,13 @@ pub(super) async fn delete_code(conn: &mut Connection, id: Uuid) -> Result<(), s
 }
 
 /// Marks the code as used. Returns `false` if another request already has, or if it is the fixed code of a test identity that is gone; one that is
-/// there stays until the transaction ends.
+/// there stays until the transaction ends, and one that is being changed counts as gone: waiting could deadlock.
 pub(super) async fn consume_code(conn: &mut Connection, id: Uuid, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let used = sqlx::query!(
         "update verification_codes set used_at = $2
            where id = $1 and used_at is null and (
                test_identity_id is null or exists (
-                   select from tested_identities where tested_identities.id = test_identity_id and deleted_at is null for share
+                   select from tested_identities where tested_identities.id = test_identity_id and deleted_at is null for share skip locked
                )
            )",
         id,

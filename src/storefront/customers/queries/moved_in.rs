@@ -27,7 +27,7 @@ pub async fn list_external_ids(
     .await
 }
 
-/// Returns which of these keys of addresses and numbers open accounts of the store list, proven or not.
+/// Returns which of these keys of addresses and numbers open accounts of the store list, proven or not, or test identities have.
 pub async fn list_listed(
     conn: &mut Connection,
     store: StoreId,
@@ -37,7 +37,9 @@ pub async fn list_listed(
     let listed = sqlx::query!(
         r#"select email_key as "email?", null as "phone?" from customers where store_id = $1 and closed_at is null and email_key = any($2)
          union all
-         select null, phone from customers where store_id = $1 and closed_at is null and phone = any($3)"#,
+         select null, phone from customers where store_id = $1 and closed_at is null and phone = any($3)
+         union all
+         select identity, identity from tested_identities where store_id = $1 and deleted_at is null and identity = any($2::text[] || $3::text[])"#,
         store.uuid(),
         emails,
         phones,

@@ -20,15 +20,18 @@ use crate::storefront::state::Storefront;
 /// Larger than on other routes: about two thousand customers.
 pub const LARGER_BODY: LargerBody = ("/storefront/int/v1/customers/import", 1024 * 1024);
 
+/// The lines of a request.
+const MAX_LINES: usize = 5_000;
+
 const PARAMETERS: QueryParameters = &[
     ("store", "The store that the customers move into."),
-    ("vouch", "`true`: contacts that the lines call verified are proven. Otherwise they are listed only."),
+    ("vouch", "`true`: contacts that the lines call verified are proven, which takes the scope `admin`. Otherwise they are listed only."),
     ("dry_run", "`true`: nothing is stored, and the answer tells what would be."),
 ];
 
 pub fn doc() -> OperationDoc {
     OperationDoc::new("Import customers of another service.")
-        .explained("One customer a line (NDJSON), at most 1 MiB. A customer whose `external_id` is known is left as it is, so a request that got no answer is simply sent again.".to_owned())
+        .explained("One customer a line (NDJSON), at most 1 MiB and 5,000 lines. A customer whose `external_id` is known is left as it is, so a request that got no answer is simply sent again.".to_owned())
         .taking_query(PARAMETERS)
         .needing_query(&["store"])
         .taking_body_explained("One such object a line.", moving_in::schema())
@@ -56,7 +59,14 @@ pub async fn import(
     caller.require(Area::Customers, Scope::Write)?;
     let invalid = |detail: String| Problem::new(ProblemCode::ParameterInvalid).detail(detail);
     let Query(Asked { store, vouch, dry_run }) = asked.map_err(|error| invalid(error.body_text()))?;
+    if vouch {
+        // Who vouches for a contact decides who gets its codes and sees its orders.
+        caller.require(Area::Customers, Scope::Admin)?;
+    }
     let body = body.map_err(|refused| ProblemCode::of_status(refused.into_response().status()))?;
+    if body.split(|byte| *byte == b'\n').nth(MAX_LINES + 1).is_some() {
+        return Err(Problem::new(ProblemCode::BodyTooLarge).detail(format!("A request has at most {MAX_LINES} lines.")));
+    }
     let lines: Vec<_> = (1..).zip(body.split(|byte| *byte == b'\n').map(<[u8]>::to_vec)).collect();
     let (pool, clock) = (storefront.pool.clone(), storefront.clock.clone());
     let mut import = Import::begin(pool, clock, caller, store, Options { vouch, dry_run }).await?;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::audit_trail::{self, Action, ChangedRecord};
-use crate::callers::Caller;
+use crate::callers::{Caller, Scope};
 use crate::contact::{EmailAddress, Identity, PhoneNumber};
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, StoreId};
@@ -76,6 +76,10 @@ pub async fn create(
     // Before the body is read, so that the missing scope is what the client learns first.
     CustomerRecord::require(&caller, CustomerRecord::WRITING)?;
     let JsonBody(account) = account?;
+    if account.email_verified || account.phone_verified {
+        // Who vouches for a contact decides who gets its codes and sees its orders.
+        CustomerRecord::require(&caller, Scope::Admin)?;
+    }
     Ok(storefront.open_account(&caller, account).await?.answer(StatusCode::CREATED))
 }
 
@@ -113,6 +117,7 @@ impl Storefront {
             return Err(FieldErrors::one("store", "There is no such store."));
         }
         refuse_for_tests(transaction.conn(), &newcomer).await?;
+        refuse_listed(transaction.conn(), &newcomer).await?;
         let opened = customers::open_account(transaction.conn(), caller.into(), &newcomer, now).await;
         let (customer, lost) = opened.map_err(refuse_taken)?;
         audit_trail::record(transaction.conn(), caller, Action::Created, ChangedRecord::Customer(customer.id), now).await?;
@@ -120,6 +125,17 @@ impl Storefront {
         transaction.commit().await?;
         self.caches.invalidate_losers(lost);
         Ok(shown)
+    }
+}
+
+/// Refuses a contact that nobody vouches for if an open account lists it: a request that is repeated must not open another one.
+async fn refuse_listed(conn: &mut Connection, newcomer: &NewCustomer) -> Result<(), Problem> {
+    let emails: Vec<_> = newcomer.email.iter().filter(|_| !newcomer.email_is_proven).map(EmailAddress::key).collect();
+    let phones: Vec<_> = newcomer.phone.iter().filter(|_| !newcomer.phone_is_proven).map(|phone| phone.as_str().to_owned()).collect();
+    match customers::list_listed(conn, newcomer.store, &emails, &phones).await? {
+        (emails, _) if !emails.is_empty() => Err(ProblemCode::EmailTaken.into()),
+        (_, phones) if !phones.is_empty() => Err(ProblemCode::PhoneTaken.into()),
+        _ => Ok(()),
     }
 }
 
