@@ -1,7 +1,8 @@
 //! Inputs: the files of a corpus, and random changes of them.
 
 use std::path::Path;
-use std::{fmt, fs};
+use std::time::{Duration, Instant};
+use std::{env, fmt, fs};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -104,12 +105,18 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
     files.into_iter().map(|file| fs::read(file).unwrap()).collect()
 }
 
+/// How long each target is tried at least, if `FUZZ_SECONDS` says so.
+fn at_least() -> Duration {
+    let seconds = env::var("FUZZ_SECONDS").map_or(0, |text| text.parse().expect("FUZZ_SECONDS is a number"));
+    Duration::from_secs(seconds)
+}
+
 /// Calls `holds` with every input of the corpus, and with changes of them. The smallest change that fails is shown.
 pub fn for_each_change(target: &str, holds: impl Fn(&[u8])) {
     let corpus = corpus(target);
     assert!(!corpus.is_empty(), "the corpus of {target} has inputs");
     corpus.iter().for_each(|input| holds(input));
-    let cases = match std::env::var_os("PROPTEST_CASES") {
+    let cases = match env::var_os("PROPTEST_CASES") {
         Some(_) => Config::default().cases,
         None => CASES,
     };
@@ -119,11 +126,17 @@ pub fn for_each_change(target: &str, holds: impl Fn(&[u8])) {
         changes.iter().for_each(|change| change.apply(&mut bytes, &corpus));
         Input(bytes)
     });
-    let tried = runner.run(&inputs, |Input(bytes)| {
-        holds(&bytes);
-        Ok(())
-    });
-    tried.unwrap_or_else(|failed| panic!("{target}: {failed}"));
+    let until = Instant::now() + at_least();
+    loop {
+        let tried = runner.run(&inputs, |Input(bytes)| {
+            holds(&bytes);
+            Ok(())
+        });
+        tried.unwrap_or_else(|failed| panic!("{target}: {failed}"));
+        if Instant::now() >= until {
+            break;
+        }
+    }
 }
 
 /// The same for inputs that are text.

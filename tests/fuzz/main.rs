@@ -1,7 +1,7 @@
 //! What strangers send, changed in ways that nobody thought of: no parser may panic, and what it accepts has to hold what its type promises.
 //!
 //! Each target begins with the files of its folder in `corpus`, as they are and then with random changes. An input that has failed is kept there,
-//! so that it is tried first from then on. `PROPTEST_CASES=1000000 cargo test --release --test fuzz phone` looks longer at one target.
+//! so that it is tried first from then on. `FUZZ_SECONDS=600 cargo test --release --test fuzz phone` looks longer at one target.
 
 #![expect(clippy::unwrap_used, reason = "a test fails at an unexpected value")]
 
@@ -19,6 +19,7 @@ use portico::dev::temporary::TemporaryDirectory;
 use portico::gateways::GatewaySigningSecret;
 use portico::gateways::drivers::{self, Account, Incoming};
 use portico::kernel::json;
+use portico::kernel::password_hashing::HashedPassword;
 use portico::resources::Cursor;
 use portico::storefront::PresentedToken;
 use portico::webhooks::EndpointUrl;
@@ -54,6 +55,16 @@ fn mail() {
         assert!(!address.as_str().contains(char::is_whitespace) && address.as_str().contains('@'), "{address:?}");
         assert_eq!(EmailAddress::parse(address.as_str()).as_ref(), Ok(&address), "an address is read as itself");
         assert!(matches!(Identity::parse(text), Ok(Identity::Email(_))));
+    });
+}
+
+/// The hash of a password that another service made.
+#[test]
+fn password_hash() {
+    for_each_text("password_hash", |text| {
+        let Ok(hash) = HashedPassword::of_another_service(text.to_owned()) else { return };
+        let stored = hash.expose().to_owned();
+        assert_eq!(HashedPassword::of_another_service(stored.clone()).unwrap().expose(), stored, "what is stored is read as itself");
     });
 }
 
