@@ -107,8 +107,8 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
 
 /// How long each target is tried at least, if `FUZZ_SECONDS` says so.
 fn at_least() -> Duration {
-    let seconds = env::var("FUZZ_SECONDS").map_or(0, |text| text.parse().expect("FUZZ_SECONDS is a number"));
-    Duration::from_secs(seconds)
+    let Some(text) = env::var_os("FUZZ_SECONDS") else { return Duration::ZERO };
+    Duration::from_secs(text.to_str().and_then(|text| text.parse().ok()).expect("FUZZ_SECONDS is a number"))
 }
 
 /// Calls `holds` with every input of the corpus, and with changes of them. The smallest change that fails is shown.
