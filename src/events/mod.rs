@@ -10,8 +10,8 @@
 //! The events about one record are numbered 1, 2, 3 … (`event_sequences`). The number is taken under a lock that is held until the
 //! commit, so events about one record are committed, and leave the outbox, in the order of their numbers.
 //!
-//! This module does not know the subscribers. It guarantees that an event's bytes, id and number never change after the commit. It
-//! does not guarantee an order of events about different records. Events are stored in daily partitions; the delivering module has
+//! This module does not know the subscribers. It guarantees that an event's id and number never change after the commit, nor its bytes, unless
+//! the data of the person whom it is about is erased. It does not guarantee an order of events about different records. Events are stored in daily partitions; the delivering module has
 //! them created ahead and, when nobody needs their events any more, dropped ([`create_partitions`], [`delete_expired`]).
 //!
 //! # Rooms
@@ -21,7 +21,8 @@
 //! ```text
 //! publish                     writes events in the transaction that causes them
 //! commit_notifier             announces those that were committed without a notification
-//! queries                     the statements of both
+//! erasing                     takes personal data out of events
+//! queries                     the statements of these
 //! new_event                   an event before it is written
 //! addressed  retention        events for one subscription alone, and how long events are kept
 //! outbox                      how much waits to be fanned out
@@ -34,6 +35,7 @@ mod addressed;
 mod catalogue;
 mod commit_notifier;
 mod envelope;
+mod erasing;
 mod name;
 mod new_event;
 mod outbox;
@@ -45,6 +47,7 @@ pub use addressed::{Addressed, address};
 pub use catalogue::{Catalogue, EventType, InvalidEventType, NameTaken, Publisher, UnknownEvent, documented, names};
 pub use commit_notifier::CommitNotifier;
 pub use envelope::{API_VERSION, Envelope};
+pub use erasing::erase_events_about;
 pub use name::{EventName, InvalidEventName};
 pub use new_event::{NewEvent, Origin};
 pub use outbox::Outbox;

@@ -143,6 +143,30 @@ pub async fn export_events(conn: &mut Connection, company: CompanyId, subject: U
     .await
 }
 
+/// The events about a record, with their bytes.
+pub(super) async fn find_about(conn: &mut Connection, company: CompanyId, subject: Uuid) -> Result<Vec<(EventId, Vec<u8>)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"select id as "id: EventId", body from events where company_id = $1 and subject_id = $2 for no key update"#,
+        company.uuid(),
+        subject,
+    );
+    Ok(rows.fetch_all(conn).await?.into_iter().map(|row| (row.id, row.body)).collect())
+}
+
+/// Gives events other bytes.
+pub(super) async fn replace_bodies(conn: &mut Connection, events: &[EventId], bodies: &[Vec<u8>]) -> Result<(), sqlx::Error> {
+    let events: Vec<_> = events.iter().map(|event| event.uuid()).collect();
+    sqlx::query!(
+        "update events set body = new.body from unnest($1::uuid[], $2::bytea[]) as new (id, body)
+         where events.id = new.id and events.body is distinct from new.body",
+        &events,
+        bodies,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     const SCHEMA: &str = include_str!("../../migrations/20261127190000_traces_of_events.sql");

@@ -109,6 +109,7 @@ pub use company_clients::{CompanyClients, NoClient};
 pub use delivering::{Delivering, SettingsError};
 pub use delivery_log::Delivery;
 pub use endpoint::{LONGEST_ATTEMPT, SEALED, SigningSecret};
+pub use engine::attempts::erase_responses;
 pub use engine::backlog::Backlog;
 pub use figures::EXPIRES_SOON;
 pub use forwarding::{Forwarder, ReadEvent};

@@ -2,13 +2,15 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::events;
 use crate::gateways;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CustomerId;
 use crate::storefront::{audit, customers, sms_guard, tokens};
+use crate::webhooks;
 
-/// Erases the accounts that were closed before an instant, or only one of them, with what the logs and the callbacks say of them. To be called in
-/// a transaction: the logs are searched by the contacts that are blanked last.
+/// Erases the accounts that were closed before an instant, or only one of them, with what the logs, the events, the responses to these and the
+/// callbacks say of them. To be called in a transaction: the logs are searched by the contacts that are blanked last.
 pub async fn erase_closed(
     conn: &mut Connection,
     closed_before: DateTime<Utc>,
@@ -19,5 +21,8 @@ pub async fn erase_closed(
     sms_guard::forget_leavers(conn, closed_before, only).await?;
     tokens::forget_leavers(conn, closed_before, only).await?;
     let leavers = customers::erase_closed(conn, closed_before, only, now).await?;
-    gateways::erase_bodies_of(conn, &leavers, now).await
+    gateways::erase_bodies_of(conn, &leavers, now).await?;
+    let records: Vec<_> = leavers.iter().map(|(company, customer)| (*company, customer.uuid())).collect();
+    let events = events::erase_events_about(conn, &records).await?;
+    webhooks::erase_responses(conn, &events).await
 }

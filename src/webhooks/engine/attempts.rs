@@ -34,3 +34,19 @@ pub async fn list_attempts(conn: &mut Connection, delivery: DeliveryId) -> Resul
     .fetch_all(conn)
     .await
 }
+
+/// Erases what endpoints responded to these events, which may quote them.
+pub async fn erase_responses(conn: &mut Connection, events: &[EventId]) -> Result<(), sqlx::Error> {
+    if events.is_empty() {
+        return Ok(());
+    }
+    let events: Vec<_> = events.iter().map(|event| event.uuid()).collect();
+    sqlx::query!(
+        "update attempts set response_body = null where response_body is not null
+         and delivery_id in (select id from delivery_log where event_id = any($1))",
+        &events,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
