@@ -123,7 +123,7 @@ impl Bench {
         match (self, arguments.quick) {
             (Self::Soak, true) => 240,
             (Self::Soak, false) => 60 * u64::from(arguments.minutes) + 300,
-            (_, true) => 60,
+            (_, true) => 120,
             (_, false) => 600,
         }
     }

@@ -7,6 +7,12 @@ use url::Url;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebOrigin(pub HeaderValue);
 
+impl std::fmt::Display for WebOrigin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0.to_str().unwrap_or_default())
+    }
+}
+
 impl std::str::FromStr for WebOrigin {
     type Err = &'static str;
 

@@ -12,6 +12,7 @@
 //! moving_in                 customers of other services, many at a time
 //! accounts                  the flows behind the routes of customers
 //! card                      secrets for the card provider's SDK, and the customer's record at the provider
+//! access_tokens             JWTs for services that cannot ask whether a session is alive
 //! routes                    how a route is mounted and described
 //! codes                     verification codes: issued, judged, consumed
 //! sending  access           the limits of the routes that send and of mails; who is calling
@@ -52,6 +53,7 @@
 //! instance. All other limits are counted in Postgres and hold for any number of instances.
 
 mod access;
+mod access_tokens;
 mod accounts;
 mod audit;
 mod caches;
@@ -140,7 +142,7 @@ impl Storefront {
     }
 }
 
-/// Every route below [`PATH`], together with `guests`: routes of other modules that require a store key too.
+/// Every route below [`PATH`], together with `guests`: routes of other modules that require a store key, as all do that are not public.
 pub fn routes<S>(storefront: &Storefront, guests: Routes<S>) -> Routes<S>
 where
     S: Clone + Send + Sync + 'static,
@@ -158,8 +160,10 @@ where
         take_back::routes(),
         devices::routes(),
         card::routes(storefront.card.name()),
+        access_tokens::routes(),
         closure::routes(),
     ];
     let own = own.into_iter().fold(Routes::none(), Routes::merge);
-    own.with_state(storefront.clone()).merge(guests).with_access_check(storefront)
+    let admitted = own.with_state(storefront.clone()).merge(guests).with_access_check(storefront);
+    admitted.merge(access_tokens::public_routes().with_state(storefront.clone()))
 }

@@ -20,6 +20,7 @@ use crate::kernel::password_hashing::{Asker, HashingBusy, HashingPlace, Password
 use crate::kernel::rate_limit::line::Lines;
 use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter};
 use crate::kernel::settings;
+use crate::kernel::web_origin::WebOrigin;
 use crate::providers::breached_passwords::{BreachedPasswords, BreachedSource};
 use crate::providers::card::Card;
 use crate::providers::identity::IdentityProviders;
@@ -79,9 +80,23 @@ pub struct Settings {
     pub card_setups_per_customer: NonZeroU32,
     /// Card set-up intents for one client address within an hour.
     pub card_setups_per_address: NonZeroU32,
+    /// `[storefront.access_tokens]`
+    pub access_tokens: AccessTokenSettings,
     /// Where the list of breached passwords is, which new ones are looked up in.
     #[serde(deserialize_with = "settings::optional")]
     pub breached_passwords: Option<BreachedSource>,
+}
+
+/// `[storefront.access_tokens]`
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccessTokenSettings {
+    /// The origin at which services reach `/storefront/v1`. Without it there are no access tokens.
+    #[serde(deserialize_with = "settings::optional")]
+    pub issuer: Option<WebOrigin>,
+    /// The validity of a token, which outlives its session for so long at most.
+    #[serde(deserialize_with = "settings::seconds")]
+    pub lifetime: Duration,
 }
 
 impl Settings {

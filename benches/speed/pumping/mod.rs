@@ -85,7 +85,7 @@ impl Outcome {
 pub fn measure(figures: &mut Figures) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     // In the quick form, days have fewer customers, and attacks are shorter.
-    let (usual, share) = (figures.many(USUAL, USUAL / 5), if figures.quick { 0.1 } else { 1.0 });
+    let (usual, share) = (figures.many(USUAL, USUAL / 10), if figures.quick { 0.05 } else { 1.0 });
     let mut days = Vec::new();
     for pattern in Pattern::ALL {
         let day = runtime.block_on(live_through(usual, Some(pattern), share));

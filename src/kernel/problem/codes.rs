@@ -94,6 +94,7 @@ problem_codes! {
     CardNotConfigured, 404, "card_not_configured", "Cards not configured", "This shop does not take cards.";
     CardProviderFailed, 502, "card_provider_failed", "Card provider failed", "The card provider did not answer as it should. Please try again.";
     // the socket server
+    AccessTokensNotConfigured, 404, "access_tokens_not_configured", "Access tokens not configured", "This service issues no access tokens.";
     SocketNotConfigured, 404, "socket_not_configured", "Socket not configured", "The socket server takes no token here. Connect without one.";
     SocketSignatureInvalid, 401, "socket_signature_invalid", "Socket signature invalid", "The signature of the socket server is missing, wrong or too old.";
     // extension resources

@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::resources::every_resource::of_every_resource;
-use crate::storefront::tokens::{OPEN, SIGNED_IN};
+use crate::storefront::tokens::{OPEN, PUBLIC, SIGNED_IN};
 use crate::support::World;
 use crate::support::customers::{EMAIL, token};
 use crate::support::fleet::id;
@@ -31,7 +31,7 @@ async fn the_document_has_exactly_the_routes_that_are_served() {
     // The tables in `api_keys.rs` and `tokens.rs` contain every route; tests there verify that each is served.
     let mut served: BTreeSet<_> = all_routes("{uuid}").into_iter().map(|(method, path)| format!("{method} {path}")).collect();
     served.extend(["POST /socket/authorize", "POST /webhooks", "POST /webhooks/{gateway}"].map(str::to_owned));
-    served.extend(SIGNED_IN.iter().chain(OPEN).map(|(method, path)| format!("{method} /storefront/v1/{path}")));
+    served.extend(SIGNED_IN.iter().chain(OPEN).chain(PUBLIC).map(|(method, path)| format!("{method} /storefront/v1/{path}")));
     assert_eq!(documented_routes(&document(&world).await), served);
 }
 

@@ -24,7 +24,11 @@ fn rows() -> Vec<Row> {
         let (method, rest) = line.split_once(' ')?;
         let (path, cells) = rest.split_once('`')?;
         let takes_token = cells.split('|').nth(2)?.trim() == "yes";
-        path.starts_with("/customers").then(|| Row { method: method.parse().unwrap(), path, takes_token })
+        ["/customers", "/companies"].iter().any(|begin| path.starts_with(begin)).then(|| Row {
+            method: method.parse().unwrap(),
+            path,
+            takes_token,
+        })
     });
     rows.collect()
 }

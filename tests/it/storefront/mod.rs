@@ -1,5 +1,6 @@
 //! The customers of a store, and their operators.
 
+mod access_tokens;
 mod askers;
 mod audit;
 mod card;

@@ -32,6 +32,7 @@ pub const SIGNED_IN: &[(Method, &str)] = &[
     (Method::POST, "customers/card-setup-intent"),
     (Method::GET, "customers/orders"),
     (Method::POST, "customers/socket-token"),
+    (Method::POST, "customers/access-token"),
     (Method::GET, "customers/sessions"),
     (Method::PUT, "customers/sessions/{id}"),
     (Method::DELETE, "customers/sessions/{id}"),
@@ -47,6 +48,8 @@ pub const SIGNED_IN: &[(Method, &str)] = &[
     (Method::POST, "customers/logout"),
     (Method::POST, "customers/logout-all"),
 ];
+/// What anybody may read, without a store key.
+pub const PUBLIC: &[(Method, &str)] = &[(Method::GET, "companies/{company}/jwks.json")];
 /// Every other storefront route.
 pub const OPEN: &[(Method, &str)] = &[
     (Method::POST, "customers"),
