@@ -121,7 +121,10 @@ fn cors(origins: &[WebOrigin]) -> Option<CorsLayer> {
     let layer = CorsLayer::new()
         .allow_origin(AllowOrigin::list(origins.iter().map(|WebOrigin(origin)| origin.clone())))
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
-        .allow_headers(["authorization", "content-type", "if-match", "customer-token", "device-name"].map(HeaderName::from_static))
+        .allow_headers(
+            ["authorization", "content-type", "if-match", "customer-token", "device-name", "portico-challenge"]
+                .map(HeaderName::from_static),
+        )
         .expose_headers([header::ETAG, header::RETRY_AFTER].into_iter().chain(EXPOSED.map(HeaderName::from_static)).collect::<Vec<_>>())
         .max_age(PREFLIGHT_MAX_AGE);
     Some(layer)

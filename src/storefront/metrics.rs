@@ -66,6 +66,14 @@ crate::labels! {
     }
 }
 
+crate::labels! {
+    /// Of a challenge.
+    pub struct ChallengeLabels {
+        /// `asked`, `solved`, `not_solved`, `repeated`, `unusable`, or `not_verified`.
+        pub outcome: &'static str,
+    }
+}
+
 /// The storefront's counters. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
@@ -76,6 +84,7 @@ pub struct Metrics {
     sign_ins: Family<SignInLabels, Counter>,
     notices: Family<NoticeLabels, Counter>,
     breaches: Family<BreachLabels, Counter>,
+    challenges: Family<ChallengeLabels, Counter>,
 }
 
 impl Metrics {
@@ -87,6 +96,7 @@ impl Metrics {
         registry.register("portico_sign_ins", "Attempts of customers to sign in", &self.sign_ins);
         registry.register("portico_notices", "Messages that tell customers what happened to their accounts", &self.notices);
         registry.register("portico_breached_password_checks", "Look-ups of new passwords in the list of breached ones", &self.breaches);
+        registry.register("portico_challenges", "Challenges that were asked for, and tokens that were sent", &self.challenges);
     }
 
     pub fn issued(&self, channel: &'static str) {
@@ -111,6 +121,10 @@ impl Metrics {
 
     pub fn looked_up_password(&self, outcome: &'static str) {
         self.breaches.get_or_create(&BreachLabels { outcome }).inc();
+    }
+
+    pub fn challenged(&self, outcome: &'static str) {
+        self.challenges.get_or_create(&ChallengeLabels { outcome }).inc();
     }
 
     pub fn tried(&self, method: &str, signed_in: bool) {

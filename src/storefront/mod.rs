@@ -18,6 +18,7 @@
 //! state                     the data that the handlers share, and the settings
 //! sms_guard                 what a text must pass before it is sent
 //! company_providers         identity providers of companies, in place of those of the deployment
+//! challenges                what a suspicious request has to show
 //! caches  messages          sessions and stores for a second; the wording of texts and mails
 //! tokens                    tokens of customers: issued, looked up, revoked
 //! audit                     every attempt to sign in
@@ -32,6 +33,7 @@
 //!   comparisons out of one code.
 //! * [`guessing`] says how guesses are limited: by account, by client, and by both. Strangers do not lock out a customer on a device that the
 //!   customer has used before.
+//! * [`challenges`] asks suspicious requests for what programs cannot show cheaply. It lifts the softer rules of the guard and no other limit.
 //! * [`sms_guard`] is the guard that every text passes. Its table `texts` is the log; what a store's day has brought is counted beside it.
 //! * [`customers`]: an identity *belongs* to an account only once it is proven, by a code sent to it or by an identity provider. An
 //!   unproven identity is stored and shown, but it never receives its owner's code, never clears the count of wrong guesses, and is
@@ -56,6 +58,7 @@ mod accounts;
 mod audit;
 mod caches;
 mod card;
+mod challenges;
 mod codes;
 mod company_providers;
 mod customers;

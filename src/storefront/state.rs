@@ -22,11 +22,13 @@ use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter};
 use crate::kernel::settings;
 use crate::providers::breached_passwords::{BreachedPasswords, BreachedSource};
 use crate::providers::card::Card;
+use crate::providers::challenge::{self, ChallengeService};
 use crate::providers::identity::IdentityProviders;
 use crate::providers::mail::Mail;
 use crate::providers::sms::Sms;
 use crate::storefront::audit::Refusals;
 use crate::storefront::caches::Caches;
+use crate::storefront::challenges::Challenges;
 use crate::storefront::company_providers::{self, CompanyProviders};
 use crate::storefront::guessing::{Client, Guess, Kind};
 use crate::storefront::messages::Messages;
@@ -82,6 +84,8 @@ pub struct Settings {
     /// Where the list of breached passwords is, which new ones are looked up in.
     #[serde(deserialize_with = "settings::optional")]
     pub breached_passwords: Option<BreachedSource>,
+    /// `[storefront.challenge]`
+    pub challenge: challenge::Settings,
 }
 
 impl Settings {
@@ -128,6 +132,8 @@ pub struct Shared {
     pub(super) company_providers: CompanyProviders,
     pub(super) card: Card,
     pub(super) breached_passwords: BreachedPasswords,
+    /// Asks suspicious requests for a challenge.
+    pub(super) challenges: Challenges,
     pub(super) settings: Settings,
     /// Limits the requests per minute for one store key and client network.
     pub(super) throttle: LocalRateLimiter<(KeyId, IpNet)>,
@@ -192,6 +198,8 @@ impl Storefront {
             clients: company_clients,
         });
         let breached_passwords = BreachedPasswords::new(settings.breached_passwords.as_ref());
+        let metrics = Metrics::default();
+        let challenges = Challenges::new(ChallengeService::new(&settings.challenge), pool.clone(), metrics.clone());
         let throttle = LocalRateLimiter::new(settings.requests_per_minute);
         let unknown_keys = FailureLimiter::new(settings.requests_per_minute);
         let deployment =
@@ -213,13 +221,14 @@ impl Storefront {
             company_providers,
             card,
             breached_passwords,
+            challenges,
             settings,
             throttle,
             unknown_keys,
             guesses: Lines::new(GUESSES_AT_ONCE, GUESSES_WAITING),
             refusals: Refusals::new(),
             caches: Caches::new(),
-            metrics: Metrics::default(),
+            metrics,
         }))
     }
 

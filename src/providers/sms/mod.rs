@@ -12,7 +12,7 @@
 //! Not guaranteed: breakers are in memory, per instance. Every instance detects a failing provider by itself, at the cost of a
 //! few texts, which needs no coordination.
 
-mod breaker;
+pub(super) mod breaker;
 mod exchange;
 mod failure;
 mod metrics;

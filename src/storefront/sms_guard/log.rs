@@ -10,12 +10,19 @@ use crate::kernel::ids::{CompanyId, CustomerId, StoreId, TextId};
 use crate::storefront::sms_guard::asked_text::AskedText;
 use crate::storefront::sms_guard::refusal::TextRefusal;
 
-/// Counts a text as sent. The number is new if the store had not texted it within the day before.
-pub(super) async fn insert_sent(conn: &mut Connection, asked: &AskedText, to_new_number: bool) -> Result<TextId, sqlx::Error> {
+/// Counts a text as sent. The number is new if the store had not texted it within the day before; a text is `by_challenge` that would have been
+/// refused without a solved one.
+pub(super) async fn insert_sent(
+    conn: &mut Connection,
+    asked: &AskedText,
+    to_new_number: bool,
+    by_challenge: bool,
+) -> Result<TextId, sqlx::Error> {
     let (id, number) = (TextId::new(asked.at), &asked.recipient.number);
     sqlx::query!(
-        "insert into texts (id, store_id, company_id, code_id, number, number_range, country, asked_from, to_stranger, to_new_number, status, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'sent', $11)",
+        "insert into texts (id, store_id, company_id, code_id, number, number_range, country, asked_from, to_stranger, to_new_number, by_challenge, status,
+                            created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'sent', $12)",
         id.uuid(),
         asked.store.uuid(),
         asked.company.uuid(),
@@ -26,6 +33,7 @@ pub(super) async fn insert_sent(conn: &mut Connection, asked: &AskedText, to_new
         asked.network.map(|network| network.to_string()),
         asked.is_to_stranger(),
         to_new_number,
+        by_challenge,
         asked.at,
     )
     .execute(conn)

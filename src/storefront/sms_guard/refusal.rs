@@ -58,6 +58,8 @@ pub enum TextRefusal {
     NumberUnproven,
     #[error("{0}")]
     LimitReached(LimitReached),
+    #[error("{0} The client was asked to solve a challenge.")]
+    Challenged(Box<TextRefusal>),
     #[error("No SMS provider is configured.")]
     Unavailable,
     #[error("{}", describe_answers(.0))]
@@ -72,9 +74,24 @@ impl TextRefusal {
             Self::LineNotForTexts | Self::CountryNotServed => ProblemCode::NumberUnreachable,
             Self::NumberUnproven => ProblemCode::NumberUnproven,
             Self::LimitReached(reached) => reached.limit.code(),
+            Self::Challenged(_) => ProblemCode::ChallengeRequired,
             Self::Unavailable => ProblemCode::TextsUnavailable,
             Self::NotTaken(not_sent) if not_sent.is_about_the_number() => ProblemCode::NumberUnreachable,
             Self::NotTaken(_) => ProblemCode::MessageNotSent,
+        }
+    }
+
+    /// Whether a solved challenge would let the text through.
+    pub fn asks_for_challenge(&self) -> bool {
+        matches!(self, Self::Challenged(_))
+    }
+
+    /// The pause that begins with the refusal, if one does.
+    pub(super) fn new_pause(&self) -> Option<&NewPause> {
+        match self {
+            Self::Pumping(new) => Some(new),
+            Self::Challenged(doubt) => doubt.new_pause(),
+            _ => None,
         }
     }
 
@@ -93,6 +110,7 @@ impl TextRefusal {
             Self::CountryNotServed => "text_countries",
             Self::NumberUnproven => "unproven_number",
             Self::LimitReached(reached) => reached.limit.setting(),
+            Self::Challenged(doubt) => doubt.rule(),
             Self::Unavailable => "no_provider",
             Self::NotTaken(_) => "provider_answers",
         }
@@ -107,6 +125,7 @@ impl TextRefusal {
             Self::LimitReached(LimitReached { allowed, seen, until, .. }) => {
                 Some(json!({ "limit": allowed, "seen": seen, "until": timestamp(*until) }))
             }
+            Self::Challenged(doubt) => doubt.details(),
             Self::NotTaken(not_sent) => Some(json!({ "providers": not_sent.answers })),
             Self::NumberInvalid | Self::LineNotForTexts | Self::CountryNotServed | Self::NumberUnproven | Self::Unavailable => None,
         }
@@ -126,6 +145,7 @@ impl From<TextRefusal> for Problem {
             | TextRefusal::LineNotForTexts
             | TextRefusal::CountryNotServed
             | TextRefusal::NumberUnproven
+            | TextRefusal::Challenged(_)
             | TextRefusal::Unavailable
             | TextRefusal::NotTaken(_) => problem,
         }

@@ -3,6 +3,7 @@
 mod askers;
 mod audit;
 mod card;
+mod challenges;
 mod claims;
 mod closure;
 mod code_rules;

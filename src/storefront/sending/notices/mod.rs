@@ -21,6 +21,7 @@ use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::rate_limit::{self, Rule};
 use crate::providers::mail::Letter;
 use crate::providers::sms::Text;
+use crate::storefront::challenges;
 use crate::storefront::customers::Customer;
 use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::sending::{Channel, judge_text};
@@ -107,7 +108,8 @@ fn messages(storefront: &Storefront, customer: &Customer, occurrence: &Occurrenc
     let text = customer.proven_phone().map(|number| {
         let text = storefront.messages.notice_text(store, languages, about, particulars);
         let recipient = Recipient::told(number);
-        let asked = AskedText { store: store.id, company: store.company_id, recipient, code: None, network: None, at };
+        let challenge = challenges::Standing::NotOffered;
+        let asked = AskedText { store: store.id, company: store.company_id, recipient, code: None, network: None, challenge, at };
         Address::Phone { asked, text }
     });
     mail.into_iter().chain(text).map(|to| Message { customer: customer.id, about, to, at }).collect()

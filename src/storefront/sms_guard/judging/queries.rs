@@ -6,6 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
 use crate::kernel::database::Connection;
+use crate::kernel::ids::StoreId;
 use crate::storefront::sms_guard::asked_text::AskedText;
 use crate::storefront::sms_guard::learnt::Learnt;
 use crate::storefront::sms_guard::pumping::{Codes, Conversion, PERIODS, RIPE_AFTER, UNDER_WAY_FOR};
@@ -24,6 +25,19 @@ pub(super) async fn lock_stores(conn: &mut Connection, stores: &[Uuid], now: Dat
     .execute(conn)
     .await?;
     Ok(())
+}
+
+/// The texts of the last day that a solved challenge alone let through, and how many of their codes were used.
+pub(super) async fn count_by_challenge(conn: &mut Connection, store: StoreId, now: DateTime<Utc>) -> Result<(i64, i64), sqlx::Error> {
+    let row = sqlx::query!(
+        r#"select count(*) as "sent!", count(used_at) as "used!" from texts
+           where store_id = $1 and by_challenge and status = 'sent' and created_at > $2"#,
+        store.uuid(),
+        now - TimeDelta::days(1),
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok((row.sent, row.used))
 }
 
 /// The texts of the last day to the number, its range, and from the client address. Of a range and of an address the latest thousand
