@@ -74,6 +74,16 @@ crate::labels! {
     }
 }
 
+crate::labels! {
+    /// Of what a provider reports of a text.
+    pub struct ReceiptLabels {
+        /// Its name in the settings.
+        pub provider: &'static str,
+        /// `delivered`, `undelivered`, `failed`, `not_final`, or `ignored`: of an unknown text, or no news.
+        pub outcome: &'static str,
+    }
+}
+
 /// The storefront's counters. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
@@ -85,6 +95,7 @@ pub struct Metrics {
     notices: Family<NoticeLabels, Counter>,
     breaches: Family<BreachLabels, Counter>,
     challenges: Family<ChallengeLabels, Counter>,
+    receipts: Family<ReceiptLabels, Counter>,
 }
 
 impl Metrics {
@@ -97,6 +108,7 @@ impl Metrics {
         registry.register("portico_notices", "Messages that tell customers what happened to their accounts", &self.notices);
         registry.register("portico_breached_password_checks", "Look-ups of new passwords in the list of breached ones", &self.breaches);
         registry.register("portico_challenges", "Challenges that were asked for, and tokens that were sent", &self.challenges);
+        registry.register("portico_sms_receipts", "What SMS providers reported of texts", &self.receipts);
     }
 
     pub fn issued(&self, channel: &'static str) {
@@ -125,6 +137,10 @@ impl Metrics {
 
     pub fn challenged(&self, outcome: &'static str) {
         self.challenges.get_or_create(&ChallengeLabels { outcome }).inc();
+    }
+
+    pub fn received_receipt(&self, provider: &'static str, outcome: &'static str) {
+        self.receipts.get_or_create(&ReceiptLabels { provider, outcome }).inc();
     }
 
     pub fn tried(&self, method: &str, signed_in: bool) {

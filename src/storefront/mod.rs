@@ -9,6 +9,7 @@
 //!
 //! ```text
 //! resources                 the API for operators
+//! receipts                  what SMS providers report of texts
 //! moving_in                 customers of other services, many at a time
 //! accounts                  the flows behind the routes of customers
 //! card                      secrets for the card provider's SDK, and the customer's record at the provider
@@ -68,6 +69,7 @@ mod metrics;
 mod moving_in;
 mod passwords;
 mod purpose;
+mod receipts;
 mod resources;
 mod routes;
 mod sending;
@@ -89,6 +91,7 @@ pub use company_providers::CompanyProviders;
 pub use customers::{ProvenContacts, company_of_customer, find_proven_contacts};
 pub use messages::{Fault, Messages, MessagesError, Settings as MessagesSettings};
 pub use moving_in::{Import, Options as ImportOptions, Report as ImportReport};
+pub use receipts::{receipt_description, receipt_routes};
 pub use resources::{LARGER_BODY, StoreBody, StoreRecord, Stores, extension as operator_extension};
 pub use routes::{PATH, Routes, describe};
 pub use state::{Parts, Settings, Storefront};

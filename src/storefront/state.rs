@@ -77,6 +77,9 @@ pub struct Settings {
     pub failures_per_address: NonZeroU32,
     /// Texts that all stores together send to one number within 24 hours.
     pub daily_texts_per_number: u32,
+    /// How long no text is sent to a number after a provider has reported that it cannot receive any.
+    #[serde(with = "humantime_serde")]
+    pub unreachable_for: Duration,
     /// Card set-up intents of one customer within an hour.
     pub card_setups_per_customer: NonZeroU32,
     /// Card set-up intents for one client address within an hour.
@@ -202,8 +205,11 @@ impl Storefront {
         let challenges = Challenges::new(ChallengeService::new(&settings.challenge), pool.clone(), metrics.clone());
         let throttle = LocalRateLimiter::new(settings.requests_per_minute);
         let unknown_keys = FailureLimiter::new(settings.requests_per_minute);
-        let deployment =
-            DeploymentLimits { has_provider: sms.is_available(), daily_texts_per_number: settings.daily_texts_per_number.into() };
+        let deployment = DeploymentLimits {
+            has_provider: sms.is_available(),
+            daily_texts_per_number: settings.daily_texts_per_number.into(),
+            unreachable_for: bounded(settings.unreachable_for),
+        };
         let texts = sms_guard::judging(&pool, deployment, &lifecycle);
         let password_pool = separate_pool(&pool, "passwords", hashing.threads());
         Self(Arc::new(Shared {

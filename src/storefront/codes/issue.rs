@@ -27,7 +27,7 @@ use crate::storefront::guessing::{self, Client};
 use crate::storefront::messages::Occasion;
 use crate::storefront::purpose::Purpose;
 use crate::storefront::sending::mail_limit::{self, Cause};
-use crate::storefront::sending::{Channel, judge_text};
+use crate::storefront::sending::{Channel, judge_text, note_taken};
 use crate::storefront::sms_guard::{self, AskedText, Recipient, TextRefusal};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
@@ -179,7 +179,13 @@ async fn by_text(
 
     let body = storefront.messages.text(request.occasion(&digits));
     let sent = storefront.sms.send(Text { to: number, body: &body, code: Some(&digits), at: now }).await;
-    let Err(refusal) = sent.map_err(TextRefusal::NotTaken) else { return Ok(Channel::Sms) };
+    let refusal = match sent {
+        Ok(taken) => {
+            note_taken(storefront, text, taken).await;
+            return Ok(Channel::Sms);
+        }
+        Err(not_sent) => TextRefusal::NotTaken(not_sent),
+    };
     let mut tx = storefront.pool.begin().await?;
     // The row of the code is locked first, in the same order as when a code is consumed.
     queries::delete_code(&mut tx, id).await?;

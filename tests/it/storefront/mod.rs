@@ -35,6 +35,7 @@ mod passwords;
 mod profile;
 mod providers;
 mod pumping;
+mod receipts;
 mod registration;
 mod sessions;
 mod sign_in_by_mail;

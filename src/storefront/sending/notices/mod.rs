@@ -24,7 +24,7 @@ use crate::providers::sms::Text;
 use crate::storefront::challenges;
 use crate::storefront::customers::Customer;
 use crate::storefront::messages::{Notice, Particulars};
-use crate::storefront::sending::{Channel, judge_text};
+use crate::storefront::sending::{Channel, judge_text, note_taken};
 use crate::storefront::sms_guard::{self, AskedText, Recipient, TextRefusal};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
@@ -142,7 +142,13 @@ async fn send_text(storefront: &Storefront, asked: &AskedText, body: &str) -> Re
         Err(_) => return Ok(Status::NotSent),
     };
     let sent = storefront.sms.send(Text { to: &asked.recipient.number, body, code: None, at: asked.at }).await;
-    let Err(refusal) = sent.map_err(TextRefusal::NotTaken) else { return Ok(Status::Sent) };
+    let refusal = match sent {
+        Ok(taken) => {
+            note_taken(storefront, id, taken).await;
+            return Ok(Status::Sent);
+        }
+        Err(not_sent) => TextRefusal::NotTaken(not_sent),
+    };
     sms_guard::take_back(&mut storefront.pool.acquire().await?, id, Some(&refusal)).await?;
     Ok(Status::NotSent)
 }

@@ -134,7 +134,7 @@ impl Known {
         let scopes = Scope::of(&asked.recipient.number);
         let pauses: HashMap<_, _> =
             scopes.into_iter().filter_map(|scope| Some((scope.clone(), self.pauses.get(&(asked.store, scope))?.clone()))).collect();
-        let mut seen = queries::look_back(conn, asked, &pauses).await?;
+        let mut seen = queries::look_back(conn, asked, &pauses, deployment.unreachable_for).await?;
         let countries = self.tallies.iter().filter(|((store, _), _)| *store == asked.store);
         seen.store = WholeStore::of(countries.map(|(_, tally)| tally), limits.used_codes_percent);
         seen.country = self.tallies.get(&country_of(asked)).cloned().unwrap_or_default();

@@ -33,6 +33,8 @@ pub(super) struct Seen {
     /// Texts to this number by all stores, and when the first of them was sent.
     pub(super) everywhere: i64,
     pub(super) everywhere_since: Option<DateTime<Utc>>,
+    /// When a provider last reported that the number cannot receive texts, and no text has arrived since.
+    pub(super) reported_unreachable: Option<DateTime<Utc>>,
     /// The count of other numbers of the same range within [`RANGE_WINDOW`], and when the first of their texts was sent. Strangers are
     /// counted for strangers, and customers for customers, so that those cannot keep these from their texts.
     pub(super) others_in_range: i64,
@@ -57,6 +59,8 @@ pub struct DeploymentLimits {
     pub has_provider: bool,
     /// Texts to one number within 24 hours, by all stores together.
     pub daily_texts_per_number: i64,
+    /// How long a number is not texted that a provider has reported as unreachable for good.
+    pub unreachable_for: TimeDelta,
 }
 
 /// Judges whether one more text may be sent to the recipient. The first rule that refuses decides.
@@ -79,6 +83,9 @@ pub(super) fn judge(
     }
     if !is_served(&limits.countries, number) {
         return Err(TextRefusal::CountryNotServed);
+    }
+    if let Some(at) = seen.reported_unreachable.filter(|at| *at + deployment.unreachable_for > now) {
+        return Err(TextRefusal::ReportedUnreachable(at));
     }
     if *standing == Standing::Unproven {
         return Err(TextRefusal::NumberUnproven);

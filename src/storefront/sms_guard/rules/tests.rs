@@ -44,7 +44,7 @@ fn to(number: &str) -> Recipient {
 }
 
 const MOBILE: &str = "+12015550123";
-const SENDING: DeploymentLimits = DeploymentLimits { has_provider: true, daily_texts_per_number: 20 };
+const SENDING: DeploymentLimits = DeploymentLimits { has_provider: true, daily_texts_per_number: 20, unreachable_for: TimeDelta::days(7) };
 const FIXED: &str = "+442079460018";
 
 /// Ripe codes, over all periods.
@@ -115,6 +115,14 @@ fn the_table_of_decisions_section_5() {
         ("10 texted to the only country", &limits(), &country(10, 0), MOBILE, None),
         ("a fixed line", &limits(), &to_number(vec![ago(1)]), FIXED, Some(("number_unreachable", "line_type"))),
         ("another country", &british, &none, MOBILE, Some(("number_unreachable", "text_countries"))),
+        ("reported a week ago", &limits(), &Seen { reported_unreachable: Some(NOW - TimeDelta::days(7)), ..none.clone() }, MOBILE, None),
+        (
+            "reported later",
+            &limits(),
+            &Seen { reported_unreachable: Some(NOW - TimeDelta::days(6)), ..none.clone() },
+            MOBILE,
+            Some(("number_unreachable", "unreachable_number")),
+        ),
         ("29 s after the last", &limits(), &to_number(vec![ago(29)]), MOBILE, Some(("number_cooldown", "seconds_between_texts"))),
         ("30 s after the last", &limits(), &to_number(vec![ago(30)]), MOBILE, None),
         ("six in an hour", &limits(), &to_number((0..6).map(|n| ago(600 + n)).collect()), MOBILE, hour),

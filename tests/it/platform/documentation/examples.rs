@@ -98,6 +98,7 @@ const BLOCKS: &[(&str, &str, &str, Shown)] = &[
     ("sms-providers", "rs", "`[sms.vonage]`", SMS),
     ("sms-providers", "rs", "impl Vonage", SMS),
     ("sms-providers", "rs", "fn judge", SMS),
+    ("sms-providers", "rs", "fn read_receipt", SMS),
     ("sms-providers", "rs", "pub vonage", SMS),
     ("sms-providers", "rs", "Self::Vonage =>", SMS),
     ("sms-providers", "rs", "ProviderName::Vonage =>", SMS),
