@@ -19,7 +19,6 @@ use reqwest::{Client, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
-use url::Url;
 
 use crate::providers::sms::breaker::{self, Breaker};
 use crate::providers::{body, outgoing};
@@ -89,11 +88,6 @@ impl ChallengeService {
     /// What is done when a token cannot be verified.
     pub fn when_unavailable(&self) -> WhenUnavailable {
         self.0.as_ref().map_or(WhenUnavailable::Allow, |asked| asked.configured.when_unavailable)
-    }
-
-    /// The URL that tokens are posted to.
-    pub fn address(&self) -> Option<&Url> {
-        self.0.as_ref().map(|asked| &asked.configured.verify_url)
     }
 
     /// Whether the service vouches for a token that a client with this address sent. It is a right one only once, as long as the service

@@ -1,6 +1,6 @@
 //! The log of texts, which is also what the guard looks back at.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -110,10 +110,13 @@ pub async fn note_taken(conn: &mut Connection, id: TextId, taken: &TakenText) ->
     Ok(())
 }
 
+/// Texts of a store and a day that are left out because they did not arrive. Networks that earn on pumping report what they like.
+const LEFT_OUT_A_DAY: i64 = 50;
+
 /// Records what became of a text, in whatever order its receipts arrive and however often: what is delivered stays delivered, and so does what
 /// its code shows to have arrived. The first text of the day to a stranger that did not arrive is left out of what the conversion of the country
-/// and the store is made of: the customer could not use it. It still counts against its range, because numbers that do not exist are what SMS
-/// pumping makes up. Returns whether there is such a text.
+/// and the store is made of, because the customer could not use it; but only [`LEFT_OUT_A_DAY`] are. It still counts against its range: numbers
+/// that do not exist are what SMS pumping makes up. Returns whether it is news.
 pub async fn note_delivery(
     conn: &mut Connection,
     provider: ProviderName,
@@ -122,17 +125,26 @@ pub async fn note_delivery(
 ) -> Result<bool, sqlx::Error> {
     let DeliveryReceipt { message, delivery, code, is_for_good } = receipt;
     let noted = sqlx::query!(
-        "update texts set delivery = $3, delivery_code = $4, delivery_at = $5, unreachable = $6,
-                left_out = left_out or ($3 <> 'delivered' and to_stranger and to_new_number),
-                tallied = tallied and ($3 = 'delivered' or not (to_stranger and to_new_number))
-         where provider = $1 and provider_message = $2 and status = 'sent'
-               and case when $3 = 'delivered' then delivery is distinct from 'delivered' else delivery is null and used_at is null end",
+        "with news as (
+             select id, $3 <> 'delivered' and to_stranger and to_new_number
+                        and (select count(*) from texts as other
+                             where other.store_id = texts.store_id and other.left_out and other.created_at > $7) < $8 as is_lost
+             from texts
+             where provider = $1 and provider_message = $2 and status = 'sent'
+                   and case when $3 = 'delivered' then delivery is distinct from 'delivered' else delivery is null and used_at is null end
+             for update
+         )
+         update texts set delivery = $3, delivery_code = $4, delivery_at = $5, unreachable = $6, left_out = left_out or is_lost,
+                tallied = tallied and not is_lost
+         from news where texts.id = news.id",
         provider.as_str(),
         message,
         delivery.as_str(),
         code.as_deref(),
         now,
         is_for_good,
+        now - TimeDelta::days(1),
+        LEFT_OUT_A_DAY,
     )
     .execute(conn)
     .await?;

@@ -83,8 +83,8 @@ impl Sent {
     }
 }
 
-/// Takes over what became of texts since they were counted as sent. Who uses a code, gives a text back or hears that it did not arrive marks its row only, so that
-/// nobody waits for a row of the whole store.
+/// Takes over what became of texts since they were counted as sent. Who uses a code, gives a text back or hears that it did not arrive marks its
+/// row only, so that nobody waits for a row of the whole store.
 pub(super) async fn take_over(conn: &mut Connection, stores: &[Uuid]) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "with news as (

@@ -174,3 +174,22 @@ async fn what_never_arrived_is_not_held_against_the_country_and_is_against_its_r
     let range = conversion["ranges"].as_array().unwrap().iter().find(|range| range["number_range"] == "+1201777").unwrap().clone();
     assert_eq!((&range["texted"], &range["undelivered"]), (&json!(3), &json!(2)));
 }
+
+#[tokio::test]
+async fn a_network_that_reports_every_text_as_lost_is_believed_fifty_times_a_day() {
+    let (world, provider) = reporting(&[]).await;
+    let store = format!("/storefront/int/v1/stores/{}", world.store);
+    world.api(Method::PUT, &store).json(&json!({ "unused_codes_per_store": 6 })).send().await.ok(200);
+    let lost = "insert into texts (id, store_id, company_id, status, created_at, left_out)
+                select gen_random_uuid(), $1, $2, 'sent', $3, true from generate_series(1, 50)";
+    let lost = sqlx::query(lost).bind(world.store.uuid()).bind(world.company.uuid()).bind(world.clock.now());
+    lost.execute(&world.pool).await.unwrap();
+    for range in 0..6 {
+        let number = format!("+1201{}0123", 200 + range);
+        ask_to_register(&world, &number).await.ok(200);
+        let url = sent(&provider, "StatusCallback").await.unwrap();
+        report(&world, &url, &number, "undelivered", Some(30_008)).await.ok(200);
+    }
+    world.pass(TimeDelta::minutes(3));
+    ask_to_register(&world, "+12018880123").await.refused(423, "texts_paused");
+}
