@@ -44,7 +44,7 @@ pub fn receipt_description() -> Description {
             .at("provider", "The name of the provider in `sms.providers`.")
             .at("token", "The token of the address that the provider was told.")
             .answering(StatusCode::OK, answer())
-            .refusing(&[ProblemCode::RouteUnknown, ProblemCode::CallbackNotGenuine])
+            .refusing(&[ProblemCode::RecordNotFound, ProblemCode::CallbackNotGenuine])
     };
     let posted = operation("Receive what an SMS provider reports of a text.", "post_storefront_receipts")
         .taking_header("X-Twilio-Signature", "The signature, if the provider signs.")
@@ -87,7 +87,7 @@ async fn receive(
     signature: Option<&str>,
     fields: impl FnOnce() -> Result<Vec<(String, String)>, Problem>,
 ) -> Result<Json<Value>, Problem> {
-    let provider = storefront.sms.reporting(provider, token).ok_or(ProblemCode::RouteUnknown)?;
+    let provider = storefront.sms.reporting(provider, token).ok_or(ProblemCode::RecordNotFound)?;
     let received = ReceivedReceipt { fields: &fields()?, signature };
     let receipt = storefront.sms.read_receipt((provider, token), &received).map_err(|_| ProblemCode::CallbackNotGenuine)?;
     let outcome = match &receipt {

@@ -63,6 +63,7 @@ async fn where_the_guard_would_pause_texts_a_stranger_who_solves_a_challenge_get
         assert_eq!(refused["site_key"], SITE_KEY, "{refused}");
     }
     assert_eq!(service.asked().await, 1, "what no service gives out is not shown to one");
+    world.pass(TimeDelta::seconds(1));
     with_token(&world, PHONE, "solved-1").await.ok(200);
     assert_eq!((world.messages()[0].to.as_str(), &latest_text(&world).await["status"]), (PHONE, &json!("sent")));
     with_token(&world, "+12015550124", "solved-1").await.refused(403, "challenge_required");

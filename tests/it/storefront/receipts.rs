@@ -67,8 +67,8 @@ async fn a_receipt_of_the_provider_says_what_became_of_a_text_and_what_is_delive
     let fields: Vec<_> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
     post(&world, &url, &fields).send().await.refused(400, "callback_not_genuine");
     post(&world, &url, &fields).header("x-twilio-signature", "AAAA").send().await.refused(400, "callback_not_genuine");
-    report(&world, &url.replace("twilio", "vonage"), PHONE, "failed", None).await.refused(404, "route_unknown");
-    report(&world, &format!("{url}00"), PHONE, "failed", None).await.refused(404, "route_unknown");
+    report(&world, &url.replace("twilio", "vonage"), PHONE, "failed", None).await.refused(404, "record_not_found");
+    report(&world, &format!("{url}00"), PHONE, "failed", None).await.refused(404, "record_not_found");
     assert_eq!(latest(&world).await["delivery"], Value::Null);
 
     for (number, status, code, expected) in [
@@ -114,7 +114,7 @@ async fn receipts_come_in_every_form_that_a_provider_documents_and_only_if_it_is
     let query = "?messageId=0A0000000123ABCD1&status=delivered&err-code=0";
     world.request(Method::GET, &format!("{}{query}", url.path())).send().await.ok(200);
     assert_eq!(latest(&world).await["delivery"], "delivered");
-    silent.request(Method::GET, url.path()).send().await.refused(404, "route_unknown");
+    silent.request(Method::GET, url.path()).send().await.refused(404, "record_not_found");
 }
 
 #[tokio::test]
