@@ -52,6 +52,7 @@ pub fn router(state: AppState, config: &Config) -> Router {
     router = router
         .merge(openapi::routes(handbook.clone()))
         .merge(gateways::callback_routes())
+        .merge(storefront::receipt_routes())
         .merge(realtime::routes())
         .route("/problems", get(problems::list))
         .route("/problems/{code}", get(problems::show))
@@ -108,6 +109,7 @@ fn described(state: &AppState) -> Described {
         router = router.nest(&extension.path(), extension.into_router().layer(limits));
     }
     description.merge(gateways::callback_description());
+    description.merge(storefront::receipt_description());
     description.merge(realtime::description());
     let catalogue = state.developers.catalogue.clone();
     Described { router, kinds, handbook: Handbook::new(move || openapi::document(description, &catalogue)) }
@@ -121,7 +123,10 @@ fn cors(origins: &[WebOrigin]) -> Option<CorsLayer> {
     let layer = CorsLayer::new()
         .allow_origin(AllowOrigin::list(origins.iter().map(|WebOrigin(origin)| origin.clone())))
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
-        .allow_headers(["authorization", "content-type", "if-match", "customer-token", "device-name"].map(HeaderName::from_static))
+        .allow_headers(
+            ["authorization", "content-type", "if-match", "customer-token", "device-name", "portico-challenge"]
+                .map(HeaderName::from_static),
+        )
         .expose_headers([header::ETAG, header::RETRY_AFTER].into_iter().chain(EXPOSED.map(HeaderName::from_static)).collect::<Vec<_>>())
         .max_age(PREFLIGHT_MAX_AGE);
     Some(layer)

@@ -76,7 +76,7 @@ impl Process {
             catalogue: built_in.catalogue.with(declared.collect())?,
             declarations,
             mail: Mail::new(&config.mail, config.environment() == Environment::Development, mailbox.clone())?,
-            sms: Sms::new(&config.sms, mailbox.clone())?,
+            sms: Sms::new(&config.sms, mailbox.clone())?.with_receipts(&config.sms, &application_key),
             messages: Messages::load(&config.messages)?,
             identity_providers: IdentityProviders::new(&customers, &clock, &lifecycle)?,
             operators_provider: operators,

@@ -97,7 +97,7 @@ impl Cell {
         let tone = match word {
             "delivered" | "enabled" | "active" | "succeeded" | "sent" | "completed" | "resolved" | "processed" | "signed in" | "proven"
             | "used" => "good",
-            "failed" | "failing" | "refused" | "banned" | "rejected" | "wrong" | "locked" | "disputed" => "bad",
+            "failed" | "undelivered" | "failing" | "refused" | "banned" | "rejected" | "wrong" | "locked" | "disputed" => "bad",
             "pending" | "retrying" | "sending" | "waiting" | "paused" | "started" | "dispatched" | "open" => "waiting",
             _ => "off",
         };

@@ -66,6 +66,24 @@ crate::labels! {
     }
 }
 
+crate::labels! {
+    /// Of a challenge.
+    pub struct ChallengeLabels {
+        /// `asked`, `solved`, `not_solved`, `repeated`, `unusable`, or `not_verified`.
+        pub outcome: &'static str,
+    }
+}
+
+crate::labels! {
+    /// Of what a provider reports of a text.
+    pub struct ReceiptLabels {
+        /// Its name in the settings.
+        pub provider: &'static str,
+        /// `delivered`, `undelivered`, `failed`, `not_final`, or `ignored`: of an unknown text, or no news.
+        pub outcome: &'static str,
+    }
+}
+
 /// The storefront's counters. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
@@ -76,6 +94,8 @@ pub struct Metrics {
     sign_ins: Family<SignInLabels, Counter>,
     notices: Family<NoticeLabels, Counter>,
     breaches: Family<BreachLabels, Counter>,
+    challenges: Family<ChallengeLabels, Counter>,
+    receipts: Family<ReceiptLabels, Counter>,
 }
 
 impl Metrics {
@@ -87,6 +107,8 @@ impl Metrics {
         registry.register("portico_sign_ins", "Attempts of customers to sign in", &self.sign_ins);
         registry.register("portico_notices", "Messages that tell customers what happened to their accounts", &self.notices);
         registry.register("portico_breached_password_checks", "Look-ups of new passwords in the list of breached ones", &self.breaches);
+        registry.register("portico_challenges", "Challenges that were asked for, and tokens that were sent", &self.challenges);
+        registry.register("portico_sms_receipts", "What SMS providers reported of texts", &self.receipts);
     }
 
     pub fn issued(&self, channel: &'static str) {
@@ -111,6 +133,14 @@ impl Metrics {
 
     pub fn looked_up_password(&self, outcome: &'static str) {
         self.breaches.get_or_create(&BreachLabels { outcome }).inc();
+    }
+
+    pub fn challenged(&self, outcome: &'static str) {
+        self.challenges.get_or_create(&ChallengeLabels { outcome }).inc();
+    }
+
+    pub fn received_receipt(&self, provider: &'static str, outcome: &'static str) {
+        self.receipts.get_or_create(&ReceiptLabels { provider, outcome }).inc();
     }
 
     pub fn tried(&self, method: &str, signed_in: bool) {

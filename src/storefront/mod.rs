@@ -9,6 +9,7 @@
 //!
 //! ```text
 //! resources                 the API for operators
+//! receipts                  what SMS providers report of texts
 //! moving_in                 customers of other services, many at a time
 //! accounts                  the flows behind the routes of customers
 //! card                      secrets for the card provider's SDK, and the customer's record at the provider
@@ -19,6 +20,7 @@
 //! state                     the data that the handlers share, and the settings
 //! sms_guard                 what a text must pass before it is sent
 //! company_providers         identity providers of companies, in place of those of the deployment
+//! challenges                what a suspicious request has to show
 //! caches  messages          sessions and stores for a second; the wording of texts and mails
 //! tokens                    tokens of customers: issued, looked up, revoked
 //! audit                     every attempt to sign in
@@ -33,6 +35,7 @@
 //!   comparisons out of one code.
 //! * [`guessing`] says how guesses are limited: by account, by client, and by both. Strangers do not lock out a customer on a device that the
 //!   customer has used before.
+//! * [`challenges`] asks suspicious requests for what programs cannot show cheaply. It lifts the softer rules of the guard and no other limit.
 //! * [`sms_guard`] is the guard that every text passes. Its table `texts` is the log; what a store's day has brought is counted beside it.
 //! * [`customers`]: an identity *belongs* to an account only once it is proven, by a code sent to it or by an identity provider. An
 //!   unproven identity is stored and shown, but it never receives its owner's code, never clears the count of wrong guesses, and is
@@ -58,6 +61,7 @@ mod accounts;
 mod audit;
 mod caches;
 mod card;
+mod challenges;
 mod codes;
 mod company_providers;
 mod customers;
@@ -67,6 +71,7 @@ mod metrics;
 mod moving_in;
 mod passwords;
 mod purpose;
+mod receipts;
 mod resources;
 mod routes;
 mod sending;
@@ -88,6 +93,7 @@ pub use company_providers::CompanyProviders;
 pub use customers::{ProvenContacts, company_of_customer, find_proven_contacts};
 pub use messages::{Fault, Messages, MessagesError, Settings as MessagesSettings};
 pub use moving_in::{Import, Options as ImportOptions, Report as ImportReport};
+pub use receipts::{receipt_description, receipt_routes};
 pub use resources::{LARGER_BODY, StoreBody, StoreRecord, Stores, extension as operator_extension};
 pub use routes::{PATH, Routes, describe};
 pub use state::{Parts, Settings, Storefront};

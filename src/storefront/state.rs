@@ -23,11 +23,13 @@ use crate::kernel::settings;
 use crate::kernel::web_origin::WebOrigin;
 use crate::providers::breached_passwords::{BreachedPasswords, BreachedSource};
 use crate::providers::card::Card;
+use crate::providers::challenge::{self, ChallengeService};
 use crate::providers::identity::IdentityProviders;
 use crate::providers::mail::Mail;
 use crate::providers::sms::Sms;
 use crate::storefront::audit::Refusals;
 use crate::storefront::caches::Caches;
+use crate::storefront::challenges::Challenges;
 use crate::storefront::company_providers::{self, CompanyProviders};
 use crate::storefront::guessing::{Client, Guess, Kind};
 use crate::storefront::messages::Messages;
@@ -76,6 +78,9 @@ pub struct Settings {
     pub failures_per_address: NonZeroU32,
     /// Texts that all stores together send to one number within 24 hours.
     pub daily_texts_per_number: u32,
+    /// How long no text is sent to a number after a provider has reported that it cannot receive any.
+    #[serde(with = "humantime_serde")]
+    pub unreachable_for: Duration,
     /// Card set-up intents of one customer within an hour.
     pub card_setups_per_customer: NonZeroU32,
     /// Card set-up intents for one client address within an hour.
@@ -85,6 +90,8 @@ pub struct Settings {
     /// Where the list of breached passwords is, which new ones are looked up in.
     #[serde(deserialize_with = "settings::optional")]
     pub breached_passwords: Option<BreachedSource>,
+    /// `[storefront.challenge]`
+    pub challenge: challenge::Settings,
 }
 
 /// `[storefront.access_tokens]`
@@ -143,6 +150,8 @@ pub struct Shared {
     pub(super) company_providers: CompanyProviders,
     pub(super) card: Card,
     pub(super) breached_passwords: BreachedPasswords,
+    /// Asks suspicious requests for a challenge.
+    pub(super) challenges: Challenges,
     pub(super) settings: Settings,
     /// Limits the requests per minute for one store key and client network.
     pub(super) throttle: LocalRateLimiter<(KeyId, IpNet)>,
@@ -207,10 +216,15 @@ impl Storefront {
             clients: company_clients,
         });
         let breached_passwords = BreachedPasswords::new(settings.breached_passwords.as_ref());
+        let metrics = Metrics::default();
+        let challenges = Challenges::new(ChallengeService::new(&settings.challenge), pool.clone(), metrics.clone());
         let throttle = LocalRateLimiter::new(settings.requests_per_minute);
         let unknown_keys = FailureLimiter::new(settings.requests_per_minute);
-        let deployment =
-            DeploymentLimits { has_provider: sms.is_available(), daily_texts_per_number: settings.daily_texts_per_number.into() };
+        let deployment = DeploymentLimits {
+            has_provider: sms.is_available(),
+            daily_texts_per_number: settings.daily_texts_per_number.into(),
+            unreachable_for: bounded(settings.unreachable_for),
+        };
         let texts = sms_guard::judging(&pool, deployment, &lifecycle);
         let password_pool = separate_pool(&pool, "passwords", hashing.threads());
         Self(Arc::new(Shared {
@@ -228,13 +242,14 @@ impl Storefront {
             company_providers,
             card,
             breached_passwords,
+            challenges,
             settings,
             throttle,
             unknown_keys,
             guesses: Lines::new(GUESSES_AT_ONCE, GUESSES_WAITING),
             refusals: Refusals::new(),
             caches: Caches::new(),
-            metrics: Metrics::default(),
+            metrics,
         }))
     }
 

@@ -40,6 +40,7 @@ pub(super) async fn run(config: &Config) -> Result<ExitCode, Failure> {
     findings.extend(outside::texts(config).await.into_iter().map(|finding| ("texts".into(), finding)));
     findings.push(("mail".into(), outside::mail(config).await));
     findings.extend(outside::identity_providers(config).await);
+    findings.extend(outside::challenge(config).await.map(|finding| ("challenge".into(), finding)));
     findings.extend(outside::traces(config).await.map(|finding| ("traces".into(), finding)));
     match Database::new(config).await {
         Err(error) => findings.push(("database".into(), Bad(chain(&error)))),

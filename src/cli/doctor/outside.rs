@@ -1,6 +1,7 @@
 //! Checks of the configured external services: whether they are reachable and accept our credentials.
 
 use std::borrow::Cow;
+use std::net::Ipv4Addr;
 
 use crate::bootstrap::application_key;
 use crate::cli::doctor::Finding::{self, Bad, Good, Note};
@@ -11,6 +12,7 @@ use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::providers::card::Card;
+use crate::providers::challenge::ChallengeService;
 use crate::providers::identity::{CodeFlow, IdentityProviders, NoAnswer, Provider, Verification};
 use crate::providers::mail::Mail;
 use crate::providers::reach;
@@ -111,6 +113,16 @@ fn introduced(answer: Result<Verification, NoAnswer>) -> Finding {
         Ok(Verification::None) => Note("ids are not verified: anyone who knows a person's id can sign in as that person".to_owned()),
         Err(error) => Bad(format!("is configured, but the app id and its secret could not be verified: {}", chain(&error))),
     }
+}
+
+/// The service that verifies challenges, if there is one. It is asked about a token that nobody has, and says whether it knows us.
+pub(super) async fn challenge(config: &Config) -> Option<Finding> {
+    let service = ChallengeService::new(&config.storefront.challenge);
+    let (kind, _) = service.kind()?;
+    Some(match service.verify(&"doctor".into(), Ipv4Addr::LOCALHOST.into(), Clock::System.now()).await {
+        Ok(_) => Good(format!("{} is configured, and takes the secret", kind.as_str())),
+        Err(error) => Bad(format!("{} is configured, but tokens cannot be verified: {}", kind.as_str(), chain(&error))),
+    })
 }
 
 /// The collector of traces, if there is one.

@@ -77,7 +77,7 @@ impl Teller<'_> {
                 let record = self.link("storefront", "texts", id, ui.t("text"));
                 let said = Sentence::of(ui.t("A {} to {}."), [record, number]);
                 let why = detail["reason"].as_str().map(|reason| Sentence::of(reason, []));
-                (Cell::word(ui, detail["status"].as_str()?), why.into_iter().fold(said, Sentence::and))
+                (Cell::word(ui, detail["delivery"].as_str().or(detail["status"].as_str())?), why.into_iter().fold(said, Sentence::and))
             }
             "notice" => notice(ui, detail),
             "device" => (

@@ -63,6 +63,7 @@ impl Verdict {
             (_, Some("number_format")) => "Refused: not a phone number",
             (_, Some("line_type")) => "Refused: a line that takes no texts",
             (_, Some("text_countries")) => "Refused: a country that is not served",
+            (_, Some("unreachable_number")) => "Refused: a provider has reported that the number cannot receive texts",
             (_, Some("unproven_number")) => "Refused: the account has not proven the number",
             (_, Some("seconds_between_texts")) => "Refused: too soon after the last text to the number",
             (_, Some("texts_per_number_and_hour")) => "Refused: too many texts to the number in an hour",

@@ -1,9 +1,15 @@
 //! Message authentication codes.
 
 use hmac::{Hmac, KeyInit, Mac};
+use sha1::Sha1;
 use sha2::{Sha256, Sha384, Sha512};
 
 use crate::kernel::crypto::SecretDigest;
+
+/// HMAC-SHA1 over the concatenation of `parts`, for services that sign with nothing better.
+pub fn hmac_sha1(key: &[u8], parts: &[&[u8]]) -> SecretDigest {
+    hmac::<Hmac<Sha1>>(key, parts)
+}
 
 /// HMAC-SHA256 over the concatenation of `parts`.
 pub fn hmac_sha256(key: &[u8], parts: &[&[u8]]) -> SecretDigest {

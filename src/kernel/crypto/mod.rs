@@ -9,7 +9,7 @@ mod secret_token;
 
 pub use application_key::{ApplicationKey, CannotOpen, InvalidApplicationKey};
 pub use digest::{SecretDigest, sha256};
-pub use mac::{hmac_sha256, hmac_sha384, hmac_sha512};
+pub use mac::{hmac_sha1, hmac_sha256, hmac_sha384, hmac_sha512};
 pub use master_key::Fingerprint;
 pub use random::{random_base62, random_bytes, random_digits, random_hex};
 pub(crate) use secret_token::secret_token;

@@ -140,6 +140,8 @@ fn problem() -> Value {
             },
             "parameter": { "description": "The invalid parameter.", "type": "string" },
             "retry_after": { "description": "Seconds to wait before the next request.", "type": "integer" },
+            "kind": { "description": "The kind of the challenge that has to be solved.", "type": "string" },
+            "site_key": { "description": "The key by which the app asks for the challenge.", "type": ["string", "null"] },
             "attempts_left": { "description": "The number of guesses left for the code.", "type": "integer" },
         },
         "required": ["type", "title", "status", "code", "detail", "error", "errors", "request_id"],

@@ -58,6 +58,7 @@ problem_codes! {
     CodeExpired, 422, "code_expired", "Code expired", "This code has expired. Please request a new one.";
     CodeLocked, 422, "code_locked", "Code locked", "Too many wrong guesses. Please request a new code.";
     IdentityLockedOut, 429, "identity_locked_out", "Identity locked out", "Too many wrong codes. Please wait before trying again.";
+    ChallengeRequired, 403, "challenge_required", "Challenge required", "Please confirm that you are not a program, and try again.";
     // customers
     CredentialsInvalid, 401, "credentials_invalid", "Credentials invalid", "The identity or the password is wrong.";
     GuessesExceeded, 429, "guesses_exceeded", "Too many wrong guesses", "Too many wrong codes or passwords came from here. Please wait before trying again.";

@@ -22,7 +22,7 @@ pub struct Settings {
 
 /// The recent health of one provider, as this instance sees it.
 #[derive(Debug)]
-pub(super) struct Breaker {
+pub(in crate::providers) struct Breaker {
     settings: Settings,
     state: State,
 }
@@ -34,12 +34,12 @@ enum State {
 }
 
 impl Breaker {
-    pub(super) fn new(settings: Settings) -> Self {
+    pub(in crate::providers) fn new(settings: Settings) -> Self {
         Self { settings, state: State::Closed { failures: 0 } }
     }
 
     /// Whether a text may be sent to the provider now. An open breaker admits only one text per cool-down, as its trial.
-    pub(super) fn admits(&mut self, now: DateTime<Utc>) -> bool {
+    pub(in crate::providers) fn admits(&mut self, now: DateTime<Utc>) -> bool {
         match self.state {
             State::Closed { .. } => true,
             State::Open { next_trial } if next_trial <= now => {
@@ -51,7 +51,7 @@ impl Breaker {
     }
 
     /// When an open breaker admits the next text. `None` if it is closed.
-    pub(super) fn next_trial(&self) -> Option<DateTime<Utc>> {
+    pub(in crate::providers) fn next_trial(&self) -> Option<DateTime<Utc>> {
         match self.state {
             State::Closed { .. } => None,
             State::Open { next_trial } => Some(next_trial),
@@ -59,12 +59,12 @@ impl Breaker {
     }
 
     /// Records that the provider works and closes the breaker.
-    pub(super) fn note_health(&mut self) {
+    pub(in crate::providers) fn note_health(&mut self) {
         self.state = State::Closed { failures: 0 };
     }
 
     /// Records that the provider did not accept a text. Returns whether this opened the breaker.
-    pub(super) fn note_failure(&mut self, now: DateTime<Utc>) -> bool {
+    pub(in crate::providers) fn note_failure(&mut self, now: DateTime<Utc>) -> bool {
         match self.state {
             State::Closed { failures } if failures + 1 < self.settings.opens_after.get() => {
                 self.state = State::Closed { failures: failures + 1 };

@@ -20,10 +20,10 @@ pub(super) struct Answer {
 }
 
 /// The outcome of a text that was not refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Receipt {
-    /// The provider confirmed that it accepted the text.
-    Taken,
+    /// The provider confirmed that it accepted the text, and said what it calls it.
+    Taken(Option<String>),
     /// The provider did not respond in time and may have accepted the text. A second text would be worse than none.
     Silence,
 }
@@ -37,10 +37,10 @@ pub(super) fn client(timeout: Duration, setting: &'static str) -> Result<Client,
 /// Sends a text and judges the response.
 pub(super) async fn hand_over(
     request: RequestBuilder,
-    judge: impl FnOnce(&Answer) -> Result<(), SendTextError>,
+    judge: impl FnOnce(&Answer) -> Result<Option<String>, SendTextError>,
 ) -> Result<Receipt, SendTextError> {
     match ask(request).await? {
-        Some(answer) => judge(&answer).map(|()| Receipt::Taken),
+        Some(answer) => judge(&answer).map(Receipt::Taken),
         None => Ok(Receipt::Silence),
     }
 }

@@ -12,12 +12,13 @@
 //! Not guaranteed: breakers are in memory, per instance. Every instance detects a failing provider by itself, at the cost of a
 //! few texts, which needs no coordination.
 
-mod breaker;
+pub(super) mod breaker;
 mod exchange;
 mod failure;
 mod metrics;
 mod provider;
 mod providers;
+mod receipt;
 pub mod segment;
 mod settings;
 
@@ -28,13 +29,17 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use crate::contact::PhoneNumber;
+use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::metrics::{Kind, Registry};
 use crate::providers::mailbox::{Captured, Channel, Mailbox};
+use failure::SendTextError;
 use metrics::{Metrics, ProviderLabels};
 use provider::Provider;
+use receipt::Receipts;
 
 pub use failure::{ProviderAnswer, SendTextErrorKind, TextNotSent};
 pub use providers::{ProviderName, Settings};
+pub use receipt::{Delivery, DeliveryReceipt, NotGenuine, PATH as RECEIPTS_PATH, ReceivedReceipt};
 pub use settings::SettingsError;
 
 /// A text to one number.
@@ -49,11 +54,21 @@ pub struct Text<'a> {
     pub at: DateTime<Utc>,
 }
 
+/// A text that a provider has taken, and will report of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TakenText {
+    /// The name of the provider in `sms.providers`.
+    pub provider: ProviderName,
+    /// What the provider calls the text.
+    pub message: String,
+}
+
 /// Sends texts, if a provider or the mailbox is configured ([`Sms::is_available`]). Clones share the breakers.
 #[derive(Clone, Debug)]
 pub struct Sms {
     providers: Arc<[Provider]>,
     mailbox: Option<Mailbox>,
+    receipts: Option<Receipts>,
     metrics: Metrics,
 }
 
@@ -62,7 +77,13 @@ impl Sms {
     pub fn new(settings: &Settings, mailbox: Option<Mailbox>) -> Result<Self, SettingsError> {
         let metrics = Metrics::default();
         let providers = settings.providers.iter().map(|name| Provider::new(*name, settings, metrics.clone())).collect::<Result<_, _>>()?;
-        Ok(Self { providers, mailbox, metrics })
+        Ok(Self { providers, mailbox, receipts: None, metrics })
+    }
+
+    /// Has providers report of texts, if `sms.receipts_url` says where. The key makes the tokens of the addresses.
+    pub fn with_receipts(self, settings: &Settings, key: &ApplicationKey) -> Self {
+        let receipts = settings.receipts_url.clone().map(|base| Receipts::new(base, key.clone()));
+        Self { receipts, ..self }
     }
 
     /// Registers what is measured of the providers.
@@ -86,22 +107,48 @@ impl Sms {
         self.providers.iter().map(|provider| (provider.name(), provider.address()))
     }
 
-    /// Sends the text to the first provider that accepts it.
-    pub async fn send(&self, text: Text<'_>) -> Result<(), TextNotSent> {
-        if !self.providers.is_empty() {
-            self.hand_over(&text).await?;
-        } else if self.mailbox.is_none() {
-            return Err(TextNotSent { answers: Vec::new() });
-        }
+    /// Sends the text to the first provider that accepts it. Returns which one it was and what it calls the text, if it will report of it.
+    pub async fn send(&self, text: Text<'_>) -> Result<Option<TakenText>, TextNotSent> {
+        let taken = match self.providers.is_empty() {
+            false => self.hand_over(&text).await?,
+            true if self.mailbox.is_some() => None,
+            true => return Err(TextNotSent { answers: Vec::new() }),
+        };
         self.capture(&text);
-        Ok(())
+        Ok(taken)
     }
 
-    async fn hand_over(&self, text: &Text<'_>) -> Result<(), TextNotSent> {
+    /// The provider that is told this address for its receipts. `None`: nobody is.
+    pub fn reporting(&self, provider: &str, token: &str) -> Option<ProviderName> {
+        let provider = provider.parse().ok()?;
+        self.receipts.as_ref()?.has_made(provider, token).then_some(provider)
+    }
+
+    /// Reads a receipt of a provider whose address has this token. `None`: it says nothing final.
+    pub fn read_receipt(
+        &self,
+        (provider, token): (ProviderName, &str),
+        received: &ReceivedReceipt<'_>,
+    ) -> Result<Option<DeliveryReceipt>, NotGenuine> {
+        let (Some(receipts), Some(found)) = (&self.receipts, self.providers.iter().find(|found| found.name() == provider)) else {
+            return Ok(None);
+        };
+        found.read_receipt(&receipts.url_with(provider, token), received)
+    }
+
+    async fn hand_over(&self, text: &Text<'_>) -> Result<Option<TakenText>, TextNotSent> {
+        let send = async |provider: &Provider| {
+            let callback = self.receipts.as_ref().map(|receipts| receipts.url(provider.name()));
+            let message = provider.send(text, callback.as_deref()).await?;
+            Ok(message.filter(|_| callback.is_some()).map(|message| TakenText { provider: provider.name(), message }))
+        };
         let mut answers = Vec::new();
         // The filter runs lazily, right before each attempt: an open breaker may admit this text as its trial.
         for provider in self.providers.iter().filter(|provider| provider.admits(text.at)) {
-            let Err(error) = provider.send(text).await else { return Ok(()) };
+            let error: SendTextError = match send(provider).await {
+                Ok(taken) => return Ok(taken),
+                Err(error) => error,
+            };
             let is_final = error.kind.holds_everywhere();
             answers.push(ProviderAnswer::new(provider.name(), error));
             if is_final {
@@ -111,8 +158,10 @@ impl Sms {
         if answers.is_empty() {
             let first = self.providers.iter().min_by_key(|provider| provider.next_trial());
             let first = first.expect("a text is only sent if there is a provider");
-            let Err(error) = first.send(text).await else { return Ok(()) };
-            answers.push(ProviderAnswer::new(first.name(), error));
+            match send(first).await {
+                Ok(taken) => return Ok(taken),
+                Err(error) => answers.push(ProviderAnswer::new(first.name(), error)),
+            }
         }
         Err(TextNotSent { answers })
     }

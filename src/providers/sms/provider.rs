@@ -10,7 +10,7 @@ use crate::providers::sms::exchange::Receipt;
 use crate::providers::sms::failure::SendTextError;
 use crate::providers::sms::metrics::Metrics;
 use crate::providers::sms::providers::Client;
-use crate::providers::sms::{ProviderName, Settings, SettingsError, Text};
+use crate::providers::sms::{DeliveryReceipt, NotGenuine, ProviderName, ReceivedReceipt, Settings, SettingsError, Text};
 
 /// A provider with its circuit breaker.
 #[derive(Debug)]
@@ -44,25 +44,34 @@ impl Provider {
         self.breaker().next_trial()
     }
 
-    /// Sends a text and records the outcome in the breaker.
-    pub(super) async fn send(&self, text: &Text<'_>) -> Result<(), SendTextError> {
-        let sent = self.client.send(text).await;
+    /// Reads a receipt that was sent to this URL.
+    pub(super) fn read_receipt(&self, url: &str, received: &ReceivedReceipt<'_>) -> Result<Option<DeliveryReceipt>, NotGenuine> {
+        self.client.read_receipt(url, received)
+    }
+
+    /// Sends a text and records the outcome in the breaker. Returns what the provider calls the text, if it says so; it reports of it to
+    /// `callback`.
+    pub(super) async fn send(&self, text: &Text<'_>, callback: Option<&str>) -> Result<Option<String>, SendTextError> {
+        let sent = self.client.send(text, callback).await;
         let outcome = match &sent {
-            Ok(Receipt::Taken) => "taken",
+            Ok(Receipt::Taken(_)) => "taken",
             Ok(Receipt::Silence) => "silence",
             Err(error) if error.kind.is_about_the_number() => "number_refused",
             Err(_) => "failed",
         };
         self.metrics.count(self.name, outcome);
         match &sent {
-            Ok(Receipt::Taken) => self.breaker().note_health(),
+            Ok(Receipt::Taken(_)) => self.breaker().note_health(),
             // A provider that rejects the number works.
             Err(error) if error.kind.is_about_the_number() => self.breaker().note_health(),
             // This text is not sent again, but the next ones should go to a provider that responds.
             Ok(Receipt::Silence) => self.note_failure("silence", text.at),
             Err(error) => self.note_failure(&error.to_string(), text.at),
         }
-        sent.map(|_| ())
+        sent.map(|receipt| match receipt {
+            Receipt::Taken(message) => message,
+            Receipt::Silence => None,
+        })
     }
 
     fn note_failure(&self, reason: &str, now: DateTime<Utc>) {

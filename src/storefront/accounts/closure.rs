@@ -21,6 +21,7 @@ use crate::storefront::accounts::code_body::CodeBody;
 use crate::storefront::accounts::own_code::Asking;
 use crate::storefront::accounts::{ending, known_devices, social, take_back};
 use crate::storefront::audit::ClientInfo;
+use crate::storefront::challenges::Shown;
 use crate::storefront::codes::{self, Issued, Submission, Target, VerifiedCode};
 use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::purpose::Purpose;
@@ -48,7 +49,13 @@ async fn request(
     client: ClientInfo,
     languages: AcceptedLanguages,
 ) -> Response {
-    let flow = send_code(Asking { storefront: &storefront, caller: &caller, client: client.client(), languages: &languages });
+    let flow = send_code(Asking {
+        storefront: &storefront,
+        caller: &caller,
+        client: client.client(),
+        languages: &languages,
+        challenge: Shown::nothing(),
+    });
     send_limit::limited(&storefront, &caller.store, client.address, flow.boxed()).await
 }
 

@@ -18,6 +18,7 @@ use crate::storefront::accounts::code_body::CodeBody;
 use crate::storefront::accounts::own_code::Asking;
 use crate::storefront::accounts::take_back::{self, Remembered};
 use crate::storefront::audit::ClientInfo;
+use crate::storefront::challenges::{ChallengeAnswer, Shown};
 use crate::storefront::codes::{self, Issued, Submission, Target, VerifiedCode};
 use crate::storefront::customers::{self, Customer};
 use crate::storefront::messages::{Notice, Particulars};
@@ -58,12 +59,14 @@ async fn request_phone(
     State(storefront): State<Storefront>,
     FreshCustomer(caller): FreshCustomer,
     client: ClientInfo,
+    answer: ChallengeAnswer,
     languages: AcceptedLanguages,
     body: Result<JsonBody<PhoneRequest>, Problem>,
 ) -> Response {
     let flow = async {
         let number = read_number(&storefront, &caller.store, &body?.0.phone).await?;
-        let asking = Asking { storefront: &storefront, caller: &caller, client: client.client(), languages: &languages };
+        let challenge = storefront.challenges.admit(&caller.store, answer, storefront.clock.now()).await?;
+        let asking = Asking { storefront: &storefront, caller: &caller, client: client.client(), languages: &languages, challenge };
         send_code(asking, Identity::Phone(number)).await
     };
     send_limit::limited(&storefront, &caller.store, client.address, flow.boxed()).await
@@ -86,7 +89,8 @@ async fn request_email(
     languages: AcceptedLanguages,
     body: Result<JsonBody<EmailRequest>, Problem>,
 ) -> Response {
-    let asking = Asking { storefront: &storefront, caller: &caller, client: client.client(), languages: &languages };
+    let challenge = Shown::nothing();
+    let asking = Asking { storefront: &storefront, caller: &caller, client: client.client(), languages: &languages, challenge };
     let flow = async { send_code(asking, Identity::Email(read_address(&body?.0.email)?)).await };
     send_limit::limited(&storefront, &caller.store, client.address, flow.boxed()).await
 }

@@ -61,5 +61,5 @@ impl Drop for InFlight<'_> {
 async fn count(storefront: Storefront, guess: Guess, counted: Counted) -> Result<(), sqlx::Error> {
     let mut conn = storefront.pool.acquire().await?;
     passwords::settle_wrong(&mut conn, guess.store, &counted.subject, guess.now).await?;
-    guessing::note_wrong(&mut conn, &guess, &counted.subject).await
+    guessing::note_wrong(&mut conn, &storefront.challenges.suspects, &guess, &counted.subject).await
 }

@@ -4,6 +4,7 @@ use crate::contact::{EmailAddress, Identity, PhoneNumber};
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
+use crate::storefront::challenges::Shown;
 use crate::storefront::codes::{self, IssueRequest, Issued};
 use crate::storefront::guessing::Client;
 use crate::storefront::purpose::Purpose;
@@ -12,12 +13,13 @@ use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 
 /// A request of a signed-in customer for a code.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Asking<'a> {
     pub storefront: &'a Storefront,
     pub caller: &'a SignedInCustomer,
     pub client: Client,
     pub languages: &'a AcceptedLanguages,
+    pub challenge: Shown,
 }
 
 impl Asking<'_> {
@@ -28,12 +30,13 @@ impl Asking<'_> {
         identity: Identity,
         (text, mail): (Option<Recipient>, Option<EmailAddress>),
     ) -> Result<Issued, Problem> {
-        let Self { storefront, caller, client, languages } = self;
+        let Self { storefront, caller, client, languages, challenge } = self;
         let issue_request = IssueRequest {
             store: Store::clone(&caller.store),
             purpose,
             client,
             languages: languages.clone(),
+            challenge,
             identity,
             requested_by: Some(caller.customer.id),
             customer: Some(caller.customer.id),

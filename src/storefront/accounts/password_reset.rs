@@ -21,6 +21,7 @@ use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::signed_in::{SignedIn, audited};
 use crate::storefront::accounts::{ending, known_devices, new_password, review, social};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
+use crate::storefront::challenges::ChallengeAnswer;
 use crate::storefront::codes::{self, Submission, SubmittedCode, Target};
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Body, Routes, body, describe};
@@ -59,11 +60,16 @@ async fn reset(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     client: ClientInfo,
+    answer: ChallengeAnswer,
     languages: AcceptedLanguages,
     JsonBody(request): JsonBody<ResetRequest>,
 ) -> Result<Json<Value>, Problem> {
     let attempt = SignInAttempt::new(&store, Method::PasswordReset, Some(&request.identity), client);
-    let signed_in = audited(&storefront, (&attempt, &languages), set_password(&storefront, &attempt, &request).boxed()).await?;
+    let flow = async {
+        storefront.challenges.admit(&store, answer, storefront.clock.now()).await?;
+        set_password(&storefront, &attempt, &request).await
+    };
+    let signed_in = audited(&storefront, (&attempt, &languages), flow.boxed()).await?;
     let mut answer = signed_in.answer(&storefront.settings);
     answer["review"] = signed_in.review(&mut storefront.pool.acquire().await?).await?;
     Ok(Json(answer))

@@ -19,6 +19,7 @@ use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::new_password;
 use crate::storefront::accounts::signed_in::{SignedIn, audited};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
+use crate::storefront::challenges::ChallengeAnswer;
 use crate::storefront::codes::{self, IssueRequest, Issued, Submission, SubmittedCode, Target};
 use crate::storefront::customers::{self, NewCustomer, Profile};
 use crate::storefront::guessing::Client;
@@ -74,17 +75,18 @@ async fn request_creation_code(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     client: ClientInfo,
+    answer: ChallengeAnswer,
     languages: AcceptedLanguages,
     body: Result<JsonBody<CreationCodeRequest>, Problem>,
 ) -> Response {
-    let flow = async { send_creation_code(&storefront, &store, client.client(), &languages, body?.0).await };
+    let flow = async { send_creation_code(&storefront, &store, (client.client(), answer), &languages, body?.0).await };
     send_limit::limited(&storefront, &store, client.address, flow.boxed()).await
 }
 
 async fn send_creation_code(
     storefront: &Storefront,
     store: &Store,
-    client: Client,
+    (client, answer): (Client, ChallengeAnswer),
     languages: &AcceptedLanguages,
     request: CreationCodeRequest,
 ) -> Result<Issued, Problem> {
@@ -98,6 +100,7 @@ async fn send_creation_code(
             Identity::Email(EmailAddress::parse(&request.identity).map_err(|error| FieldErrors::one("identity", error.to_string()))?)
         }
     };
+    let challenge = storefront.challenges.admit(store, answer, storefront.clock.now()).await?;
     let taken = customers::find_proven(&mut storefront.pool.acquire().await?, store.id, &identity).await?;
     if taken.is_some() {
         return Err(ProblemCode::AccountExists.into());
@@ -108,6 +111,7 @@ async fn send_creation_code(
         purpose: Purpose::CreateAccount,
         client,
         languages: languages.clone(),
+        challenge,
         identity,
         requested_by: None,
         customer: None,
@@ -194,12 +198,17 @@ async fn register(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     client: ClientInfo,
+    answer: ChallengeAnswer,
     languages: AcceptedLanguages,
     JsonBody(request): JsonBody<RegistrationRequest>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
     let identity = [&request.identity, &request.email, &request.phone].into_iter().flatten().next();
     let attempt = SignInAttempt::new(&store, Method::Registration, identity.map(String::as_str), client);
-    let signed_in = audited(&storefront, (&attempt, &languages), create_account(&storefront, &attempt, &request).boxed()).await?;
+    let flow = async {
+        storefront.challenges.admit(&store, answer, storefront.clock.now()).await?;
+        create_account(&storefront, &attempt, &request).await
+    };
+    let signed_in = audited(&storefront, (&attempt, &languages), flow.boxed()).await?;
     Ok((StatusCode::CREATED, Json(signed_in.answer(&storefront.settings))))
 }
 

@@ -16,6 +16,7 @@ use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::in_flight::InFlight;
 use crate::storefront::accounts::signed_in::{SignedIn, audited};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
+use crate::storefront::challenges::{ChallengeAnswer, Shown};
 use crate::storefront::codes::{self, IssueRequest, Issued, Submission, SubmittedCode, Target};
 use crate::storefront::customers::{self, Customer, PasswordOf};
 use crate::storefront::guessing::{Client, Kind};
@@ -73,11 +74,16 @@ async fn login_with_sms(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     client: ClientInfo,
+    answer: ChallengeAnswer,
     languages: AcceptedLanguages,
     body: Result<JsonBody<SmsLoginRequest>, Problem>,
 ) -> Response {
-    let asking = Asking { storefront: &storefront, store: &store, client: client.client(), languages: &languages };
-    let flow = async { send_sign_in_code(&asking, &body?.0).await };
+    let flow = async {
+        let request = body?.0;
+        let challenge = storefront.challenges.admit(&store, answer, storefront.clock.now()).await?;
+        let asking = Asking { storefront: &storefront, store: &store, client: client.client(), languages: &languages, challenge };
+        send_sign_in_code(&asking, &request).await
+    };
     send_limit::limited(&storefront, &store, client.address, flow.boxed()).await
 }
 
@@ -87,6 +93,7 @@ struct Asking<'a> {
     store: &'a Store,
     client: Client,
     languages: &'a AcceptedLanguages,
+    challenge: Shown,
 }
 
 async fn send_sign_in_code(asking: &Asking<'_>, request: &SmsLoginRequest) -> Result<Issued, Problem> {
@@ -124,6 +131,7 @@ async fn issue(asking: &Asking<'_>, (identity, customer): (Identity, &Customer),
         purpose: Purpose::SignIn,
         client: asking.client,
         languages: asking.languages.clone(),
+        challenge: asking.challenge.clone(),
         identity,
         requested_by: None,
         customer: Some(customer.id),
@@ -152,11 +160,16 @@ async fn verify_code(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     client: ClientInfo,
+    answer: ChallengeAnswer,
     languages: AcceptedLanguages,
     JsonBody(request): JsonBody<CodeLoginRequest>,
 ) -> Result<Json<Value>, Problem> {
     let attempt = SignInAttempt::new(&store, Method::Code, Some(&request.identity), client);
-    let signed_in = audited(&storefront, (&attempt, &languages), sign_in_by_code(&storefront, &attempt, &request).boxed()).await?;
+    let flow = async {
+        storefront.challenges.admit(&store, answer, storefront.clock.now()).await?;
+        sign_in_by_code(&storefront, &attempt, &request).await
+    };
+    let signed_in = audited(&storefront, (&attempt, &languages), flow.boxed()).await?;
     Ok(Json(signed_in.answer(&storefront.settings)))
 }
 
@@ -190,11 +203,16 @@ async fn login(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     client: ClientInfo,
+    answer: ChallengeAnswer,
     languages: AcceptedLanguages,
     JsonBody(request): JsonBody<PasswordLoginRequest>,
 ) -> Result<Json<Value>, Problem> {
     let attempt = SignInAttempt::new(&store, Method::Password, Some(&request.identity), client);
-    let signed_in = audited(&storefront, (&attempt, &languages), sign_in_by_password(&storefront, &attempt, &request).boxed()).await?;
+    let flow = async {
+        storefront.challenges.admit(&store, answer, storefront.clock.now()).await?;
+        sign_in_by_password(&storefront, &attempt, &request).await
+    };
+    let signed_in = audited(&storefront, (&attempt, &languages), flow.boxed()).await?;
     Ok(Json(signed_in.answer(&storefront.settings)))
 }
 

@@ -20,6 +20,7 @@ use crate::storefront::access::SignedInCustomer;
 use crate::storefront::accounts::own_code::Asking;
 use crate::storefront::accounts::own_password;
 use crate::storefront::audit::ClientInfo;
+use crate::storefront::challenges::Shown;
 use crate::storefront::codes::{self, Issued, Submission, SubmittedCode, Target};
 use crate::storefront::guessing::Client;
 use crate::storefront::purpose::Purpose;
@@ -74,7 +75,8 @@ async fn request(
     languages: AcceptedLanguages,
     body: Result<JsonOptions<CodeRequest>, Problem>,
 ) -> Response {
-    let asking = Asking { storefront: &storefront, caller: &caller, client: client.client(), languages: &languages };
+    let asking =
+        Asking { storefront: &storefront, caller: &caller, client: client.client(), languages: &languages, challenge: Shown::nothing() };
     let flow = async { send_code(asking, body?.0.method).await };
     send_limit::limited(&storefront, &caller.store, client.address, flow.boxed()).await
 }

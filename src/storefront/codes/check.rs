@@ -159,7 +159,7 @@ async fn judge_and_count(
     let verdict = judge(guessed, Tally { wrong, lockout, is_favoured }, guess.now);
     storefront.metrics.guessed(verdict.as_str());
     if verdict.is_wrong() {
-        guessing::note_wrong(&mut conn, &guess, &subject).await?;
+        guessing::note_wrong(&mut conn, &storefront.challenges.suspects, &guess, &subject).await?;
     }
     Ok(Judged { verdict, identity, subject, asked_by })
 }

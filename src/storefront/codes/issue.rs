@@ -18,6 +18,7 @@ use crate::kernel::ids::{CodeId, CustomerId, TestIdentityId};
 use crate::kernel::languages::AcceptedLanguages;
 use crate::providers::mail::{Letter, SendMailError};
 use crate::providers::sms::Text;
+use crate::storefront::challenges::{self, Shown};
 use crate::storefront::codes::issue_error::IssueError;
 use crate::storefront::codes::queries::NewCode;
 use crate::storefront::codes::{Asker, Handle, Request, digest, fixed, queries};
@@ -26,7 +27,7 @@ use crate::storefront::guessing::{self, Client};
 use crate::storefront::messages::Occasion;
 use crate::storefront::purpose::Purpose;
 use crate::storefront::sending::mail_limit::{self, Cause};
-use crate::storefront::sending::{Channel, judge_text};
+use crate::storefront::sending::{Channel, judge_text, note_taken};
 use crate::storefront::sms_guard::{self, AskedText, Recipient, TextRefusal};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
@@ -42,6 +43,8 @@ pub struct IssueRequest {
     pub client: Client,
     /// The languages that the client accepts.
     pub languages: AcceptedLanguages,
+    /// How the request stands to the challenge of the store.
+    pub challenge: Shown,
     /// The identity that the code is requested for and checked with.
     pub identity: Identity,
     /// The signed-in customer who requests the code, for the purposes that require a session.
@@ -107,9 +110,11 @@ async fn issue_to_its_end(storefront: &Storefront, request: &IssueRequest) -> Re
     }
     let by_text = match &request.text {
         None => None,
-        Some(recipient) => match by_text(storefront, request, recipient, now).await {
+        Some(recipient) => match by_text_and_challenge(storefront, request, recipient, now).await {
             Ok(channel) => return Ok(channel),
-            Err(final_word @ (IssueError::Closed | IssueError::NotJudged(_) | IssueError::Database(_))) => return Err(final_word),
+            Err(final_word @ (IssueError::Closed | IssueError::NotJudged(_) | IssueError::NotSolved(_) | IssueError::Database(_))) => {
+                return Err(final_word);
+            }
             Err(refused) => Some(refused),
         },
     };
@@ -120,10 +125,26 @@ async fn issue_to_its_end(storefront: &Storefront, request: &IssueRequest) -> Re
     }
 }
 
-async fn by_text(
+/// Sends a text, if need be after a challenge. It is verified when no transaction is open, and then the text is judged anew.
+async fn by_text_and_challenge(
     storefront: &Storefront,
     request: &IssueRequest,
     recipient: &Recipient,
+    now: DateTime<Utc>,
+) -> Result<Channel, IssueError> {
+    match by_text(storefront, request, (recipient, request.challenge.standing), now).await {
+        Err(IssueError::Refused(refusal)) if refusal.asks_for_challenge() => {
+            let standing = storefront.challenges.require(&request.challenge, now).await.map_err(IssueError::NotSolved)?;
+            by_text(storefront, request, (recipient, standing), now).await
+        }
+        sent => sent,
+    }
+}
+
+async fn by_text(
+    storefront: &Storefront,
+    request: &IssueRequest,
+    (recipient, challenge): (&Recipient, challenges::Standing),
     now: DateTime<Utc>,
 ) -> Result<Channel, IssueError> {
     let number = &recipient.number;
@@ -138,6 +159,7 @@ async fn by_text(
         recipient: recipient.clone(),
         code: Some(id),
         network: Some(request.client.network),
+        challenge,
         at: now,
     };
     // It is judged in a transaction of its own: the row of the code is locked meanwhile, that of the store is not.
@@ -157,7 +179,13 @@ async fn by_text(
 
     let body = storefront.messages.text(request.occasion(&digits));
     let sent = storefront.sms.send(Text { to: number, body: &body, code: Some(&digits), at: now }).await;
-    let Err(refusal) = sent.map_err(TextRefusal::NotTaken) else { return Ok(Channel::Sms) };
+    let refusal = match sent {
+        Ok(taken) => {
+            note_taken(storefront, text, taken).await;
+            return Ok(Channel::Sms);
+        }
+        Err(not_sent) => TextRefusal::NotTaken(not_sent),
+    };
     let mut tx = storefront.pool.begin().await?;
     // The row of the code is locked first, in the same order as when a code is consumed.
     queries::delete_code(&mut tx, id).await?;

@@ -8,6 +8,8 @@ use crate::storefront::sms_guard::TextRefusal;
 pub enum IssueError {
     #[error("the SMS guard or the providers refused the text")]
     Refused(#[source] TextRefusal),
+    #[error("a challenge is asked for and was not solved")]
+    NotSolved(Problem),
     #[error("the mail was refused")]
     CoolingDown(#[source] mail_limit::CoolingDown),
     #[error("no mail server accepted the mail, or there is no recipient")]
@@ -57,7 +59,7 @@ impl From<IssueError> for Problem {
             IssueError::ForTests { is_phone: false } => ProblemCode::EmailTaken.into(),
             IssueError::TestExpired => ProblemCode::TestIdentityExpired.into(),
             IssueError::Closed => ProblemCode::CustomerTokenInvalid.into(),
-            IssueError::NotJudged(problem) => problem,
+            IssueError::NotJudged(problem) | IssueError::NotSolved(problem) => problem,
             IssueError::Database(error) => error.into(),
         }
     }

@@ -4,18 +4,19 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::StoreId;
 use crate::kernel::rate_limit;
 use crate::storefront::guessing::guess::{HERE, digest, of_store};
-use crate::storefront::guessing::{Exceeded, Guess};
+use crate::storefront::guessing::{Exceeded, Guess, Suspects};
 
 /// Counts a wrong guess against the client.
-pub async fn note_wrong(conn: &mut Connection, guess: &Guess, subject: &str) -> Result<(), sqlx::Error> {
-    rate_limit::hit(conn, &guess.network_bucket(), guess.of_network(), guess.now).await?;
+pub async fn note_wrong(conn: &mut Connection, suspects: &Suspects, guess: &Guess, subject: &str) -> Result<(), sqlx::Error> {
+    suspects.look_at(guess, &rate_limit::hit(conn, &guess.network_bucket(), guess.of_network(), guess.now).await?);
     rate_limit::hit(conn, &guess.here_bucket(subject), HERE, guess.now).await?;
     Ok(())
 }
 
 /// Counts a proof that a provider does not vouch for. A right one is never refused: nobody guesses a signature.
-pub async fn note_failed_proof(conn: &mut Connection, guess: &Guess) -> Result<Result<(), Exceeded>, sqlx::Error> {
+pub async fn note_failed_proof(conn: &mut Connection, suspects: &Suspects, guess: &Guess) -> Result<Result<(), Exceeded>, sqlx::Error> {
     let status = rate_limit::hit(conn, &guess.network_bucket(), guess.of_network(), guess.now).await?;
+    suspects.look_at(guess, &status);
     Ok(if status.allowed { Ok(()) } else { Err(Exceeded { seconds: status.retry_after() }) })
 }
 

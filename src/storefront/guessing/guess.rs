@@ -12,7 +12,7 @@ use crate::kernel::rate_limit::Rule;
 use crate::storefront::guessing::Client;
 
 /// The time in which the failures of a network count (`storefront.failures_per_address`).
-const NETWORK_WINDOW: TimeDelta = TimeDelta::minutes(15);
+pub(super) const NETWORK_WINDOW: TimeDelta = TimeDelta::minutes(15);
 /// Wrong guesses at one subject from one network: two lock-outs, so that nobody keeps another one locked out from one place.
 pub(super) const HERE: Rule = Rule { limit: 20, window: TimeDelta::hours(24) };
 /// The wrong guesses of [`HERE`] up to which a known client is favoured.

@@ -9,6 +9,8 @@
 //!   before anything is counted against the accounts;
 //! * by both, at **one subject from one network**: one client locks a customer out for an hour and a quarter a day, and no longer.
 //!
+//! A network that has made half of the wrong guesses it may is *suspicious* ([`suspects`]): a store may ask it for a challenge.
+//!
 //! A client that the customer has signed in from before ([`known`]) is *favoured*: neither a lock-out that others have caused nor the
 //! failures of others in its network refuse it, until it has made a few wrong guesses of its own.
 
@@ -17,9 +19,11 @@ mod failures;
 mod guess;
 mod known;
 pub mod lockouts;
+mod suspects;
 
 pub use client::Client;
 pub use failures::{forget_failures, note_failed_proof, note_wrong, take_back};
 pub(crate) use guess::standing;
 pub use guess::{Exceeded, Guess, Kind, Standing};
 pub use known::{forget_clients, forget_old_clients, is_known};
+pub use suspects::Suspects;

@@ -18,7 +18,7 @@ use crate::resources::{
 };
 use crate::storefront::caches::Caches;
 use crate::storefront::state::Storefront;
-use crate::storefront::stores::{APP_HASH_LEN, MAX_DOMAIN_LEN};
+use crate::storefront::stores::{APP_HASH_LEN, ChallengeMode, MAX_DOMAIN_LEN};
 
 /// The reason that is stored when an operator pauses texts without giving one.
 const PAUSED_BY_HAND: &str = "paused manually";
@@ -59,6 +59,9 @@ crate::fields! {
         web_otp_domain: Option<WebOtpDomain>,
         /// The hash of the store's Android app, which may read the codes of texts: every text contains it (SMS Retriever).
         android_app_hash: Option<AndroidAppHash>,
+        /// When customers are asked to solve the challenge of the deployment, if it has one: `off`, `risk` (when a request is suspicious) or
+        /// `always`.
+        challenge: ChallengeMode,
     }
     by_hand {
         /// Whether an operator paused the texts.

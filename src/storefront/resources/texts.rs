@@ -32,6 +32,18 @@ crate::text_enum! {
     }
 }
 
+crate::text_enum! {
+    /// What became of a text that was sent.
+    pub enum TextDelivery {
+        /// It is on the phone.
+        Delivered = "delivered",
+        /// The network did not deliver it.
+        Undelivered = "undelivered",
+        /// The provider did not send it.
+        Failed = "failed",
+    }
+}
+
 impl TextEnum for TextRefusal {
     const VARIANTS: &'static [&'static str] = sms_guard::RULES;
 }
@@ -66,6 +78,14 @@ crate::read_only! {
         details: Option<RefusalDetails>,
         /// When the code in the text was used.
         used_at: Option<Instant>,
+        /// The provider that took the text, if it reports of it.
+        provider: Option<String>,
+        /// What the provider reported: `delivered`; `undelivered`: the network did not deliver it; `failed`: the provider did not send it.
+        delivery: Option<Word<TextDelivery>>,
+        /// The provider's error code.
+        delivery_code: Option<String>,
+        /// When the provider reported it.
+        delivery_at: Option<Instant>,
     }
 }
 
@@ -114,6 +134,7 @@ fn details() -> Value {
             "paused_at": { "type": "string", "format": "date-time", "description": "When texts were paused." },
             "paused_until": { "type": "string", "format": "date-time", "description": "When a pause of the guard ends by itself." },
             "paused_reason": { "type": "string", "description": "Why they are paused." },
+            "reported_at": { "type": "string", "format": "date-time", "description": "When a provider reported that the number cannot receive texts." },
             "providers": { "type": "array", "items": answer, "description": "The providers that were tried, in this order." },
         },
     })
@@ -126,6 +147,7 @@ pub(super) fn conversion_doc() -> OperationDoc {
         ("number_range", json!({ "type": "string" })),
         ("texted", json!({ "type": "integer" })),
         ("used", json!({ "type": "integer" })),
+        ("undelivered", json!({ "type": "integer", "description": "Texts that providers reported as not delivered." })),
         ("conversion", json!({ "type": "number", "description": "The ratio of used to texted codes, from 0 to 1." })),
     ]);
     let ranges = json!({ "type": "array", "items": range });

@@ -10,6 +10,7 @@ use crate::kernel::openapi::OperationDoc;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::{CallingStore, FreshCustomer, SignedInCustomer};
 use crate::storefront::audit::ClientInfo;
+use crate::storefront::challenges::ChallengeAnswer;
 use crate::storefront::routes::Body;
 
 /// All parameters of a handler.
@@ -28,6 +29,12 @@ pub trait Part {
 
 impl<S> Part for State<S> {}
 impl Part for CallingStore {}
+impl Part for ChallengeAnswer {
+    fn describe(doc: OperationDoc) -> OperationDoc {
+        doc.taking_header("Portico-Challenge", "The token of a solved challenge, after `challenge_required`: up to 4,096 characters.")
+            .refusing(&[ProblemCode::ChallengeRequired, ProblemCode::ProviderUnavailable])
+    }
+}
 impl Part for ClientAddress {}
 impl Part for ClientInfo {
     fn describe(doc: OperationDoc) -> OperationDoc {

@@ -8,5 +8,5 @@ pub mod send_limit;
 mod text_number;
 
 pub use channel::Channel;
-pub use judged_text::judge_text;
+pub use judged_text::{judge_text, note_taken};
 pub use text_number::read_number;

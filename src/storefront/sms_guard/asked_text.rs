@@ -5,6 +5,7 @@ use ipnet::IpNet;
 use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, StoreId};
+use crate::storefront::challenges;
 use crate::storefront::sms_guard::recipient::{Recipient, Standing};
 
 /// A text that is asked for: with a code, by somebody, or the notice of what happened to an account.
@@ -17,10 +18,17 @@ pub struct AskedText {
     pub code: Option<Uuid>,
     /// The network of the client that asks for it. Nobody asks for a notice.
     pub network: Option<IpNet>,
+    /// How the request stands to the challenge of the store.
+    pub challenge: challenges::Standing,
     pub at: DateTime<Utc>,
 }
 
 impl AskedText {
+    /// Whether a solved challenge makes a difference: customers whose number is proven have not to show anything.
+    pub(super) fn may_be_challenged(&self) -> bool {
+        self.is_to_stranger() && self.challenge != challenges::Standing::NotOffered
+    }
+
     pub(super) fn is_to_stranger(&self) -> bool {
         self.recipient.standing == Standing::Stranger
     }

@@ -1,21 +1,29 @@
 //! The log of texts, which is also what the guard looks back at.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::contact::PhoneNumber;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, CustomerId, StoreId, TextId};
+use crate::providers::sms::{DeliveryReceipt, ProviderName, TakenText};
 use crate::storefront::sms_guard::asked_text::AskedText;
 use crate::storefront::sms_guard::refusal::TextRefusal;
 
-/// Counts a text as sent. The number is new if the store had not texted it within the day before.
-pub(super) async fn insert_sent(conn: &mut Connection, asked: &AskedText, to_new_number: bool) -> Result<TextId, sqlx::Error> {
+/// Counts a text as sent. The number is new if the store had not texted it within the day before; a text is `by_challenge` that would have been
+/// refused without a solved one.
+pub(super) async fn insert_sent(
+    conn: &mut Connection,
+    asked: &AskedText,
+    to_new_number: bool,
+    by_challenge: bool,
+) -> Result<TextId, sqlx::Error> {
     let (id, number) = (TextId::new(asked.at), &asked.recipient.number);
     sqlx::query!(
-        "insert into texts (id, store_id, company_id, code_id, number, number_range, country, asked_from, to_stranger, to_new_number, status, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'sent', $11)",
+        "insert into texts (id, store_id, company_id, code_id, number, number_range, country, asked_from, to_stranger, to_new_number, by_challenge, status,
+                            created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'sent', $12)",
         id.uuid(),
         asked.store.uuid(),
         asked.company.uuid(),
@@ -26,6 +34,7 @@ pub(super) async fn insert_sent(conn: &mut Connection, asked: &AskedText, to_new
         asked.network.map(|network| network.to_string()),
         asked.is_to_stranger(),
         to_new_number,
+        by_challenge,
         asked.at,
     )
     .execute(conn)
@@ -82,10 +91,64 @@ pub async fn take_back(conn: &mut Connection, id: TextId, refusal: Option<&TextR
 
 /// Marks the text that carried the code as used. The use of codes distinguishes customers from SMS pumping.
 pub async fn note_code_used(conn: &mut Connection, code: Uuid, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    sqlx::query!("update texts set used_at = $2, tallied = tallied and not to_stranger where code_id = $1 and status = 'sent'", code, now,)
+    // One that is left out of what strangers were texted is none of theirs that were used.
+    sqlx::query!(
+        "update texts set used_at = $2, tallied = tallied and (not to_stranger or left_out) where code_id = $1 and status = 'sent'",
+        code,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Remembers which provider has taken a text, and what it calls it in its receipts.
+pub async fn note_taken(conn: &mut Connection, id: TextId, taken: &TakenText) -> Result<(), sqlx::Error> {
+    sqlx::query!("update texts set provider = $2, provider_message = $3 where id = $1", id.uuid(), taken.provider.as_str(), taken.message,)
         .execute(conn)
         .await?;
     Ok(())
+}
+
+/// Texts of a store and a day that are left out because they did not arrive. Networks that earn on pumping report what they like.
+const LEFT_OUT_A_DAY: i64 = 50;
+
+/// Records what became of a text, in whatever order its receipts arrive and however often: what is delivered stays delivered, and so does what
+/// its code shows to have arrived. The first text of the day to a stranger that did not arrive is left out of what the conversion of the country
+/// and the store is made of, because the customer could not use it; but only [`LEFT_OUT_A_DAY`] are. It still counts against its range: numbers
+/// that do not exist are what SMS pumping makes up. Returns whether it is news.
+pub async fn note_delivery(
+    conn: &mut Connection,
+    provider: ProviderName,
+    receipt: &DeliveryReceipt,
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
+    let DeliveryReceipt { message, delivery, code, is_for_good } = receipt;
+    let noted = sqlx::query!(
+        "with news as (
+             select id, $3 <> 'delivered' and to_stranger and to_new_number
+                        and (select count(*) from texts as other
+                             where other.store_id = texts.store_id and other.left_out and other.created_at > $7) < $8 as is_lost
+             from texts
+             where provider = $1 and provider_message = $2 and status = 'sent'
+                   and case when $3 = 'delivered' then delivery is distinct from 'delivered' else delivery is null and used_at is null end
+             for update
+         )
+         update texts set delivery = $3, delivery_code = $4, delivery_at = $5, unreachable = $6, left_out = left_out or is_lost,
+                tallied = tallied and not is_lost
+         from news where texts.id = news.id",
+        provider.as_str(),
+        message,
+        delivery.as_str(),
+        code.as_deref(),
+        now,
+        is_for_good,
+        now - TimeDelta::days(1),
+        LEFT_OUT_A_DAY,
+    )
+    .execute(conn)
+    .await?;
+    Ok(noted.rows_affected() > 0)
 }
 
 /// How many of the codes texted to a number range were used.
@@ -95,6 +158,8 @@ pub struct Conversion {
     number_range: String,
     texted: i64,
     used: i64,
+    /// Texts that providers reported as not delivered.
+    undelivered: i64,
     /// The ratio of used to texted codes, from 0 to 1.
     conversion: f64,
 }
@@ -105,10 +170,11 @@ pub async fn list_conversion(conn: &mut Connection, company: CompanyId, since: D
     sqlx::query_as!(
         Conversion,
         r#"select country, number_range as "number_range!", count(*) as "texted!", count(used_at) as "used!",
+                  count(*) filter (where delivery in ('undelivered', 'failed')) as "undelivered!",
                   count(used_at)::float8 / count(*) as "conversion!"
            from texts
            where company_id = $1 and status = 'sent' and code_id is not null and created_at > $2
-           group by country, number_range order by 5, 3 desc, 2 limit 1000"#,
+           group by country, number_range order by 6, 3 desc, 2 limit 1000"#,
         company.uuid(),
         since,
     )
@@ -151,6 +217,7 @@ pub struct LoggedText {
     pub reason: Option<String>,
     pub created_at: DateTime<Utc>,
     pub used_at: Option<DateTime<Utc>>,
+    pub delivery: Option<String>,
 }
 
 /// Returns the latest texts to the proven number of a customer before an instant, refused ones included.
@@ -162,7 +229,8 @@ pub async fn list_texts(
 ) -> Result<Vec<LoggedText>, sqlx::Error> {
     sqlx::query_as!(
         LoggedText,
-        r#"select texts.id as "id: TextId", texts.number as "number!", texts.status, texts.rule, texts.reason, texts.created_at, texts.used_at
+        r#"select texts.id as "id: TextId", texts.number as "number!", texts.status, texts.rule, texts.reason, texts.created_at, texts.used_at,
+                  texts.delivery
            from customer_identities as account join texts on texts.store_id = account.store_id and texts.number = account.phone
            where account.id = $1 and account.phone_verified_at is not null and texts.created_at < $2
            order by texts.created_at desc, texts.id desc limit $3"#,
@@ -177,7 +245,7 @@ pub async fn list_texts(
 /// Returns the texts to the proven number of a customer for the export, oldest first.
 pub async fn export_texts(conn: &mut Connection, customer: CustomerId) -> Result<Value, sqlx::Error> {
     sqlx::query_scalar!(
-        r#"select coalesce(jsonb_agg(jsonb_build_object('number', number, 'status', status, 'refusal', refusal, 'created_at', created_at)
+        r#"select coalesce(jsonb_agg(jsonb_build_object('number', number, 'status', status, 'refusal', refusal, 'delivery', delivery, 'created_at', created_at)
                                      order by created_at), '[]') as "texts!"
          from texts join customer_identities as account on account.id = $1
          where texts.store_id = account.store_id and texts.number = account.phone and account.phone_verified_at is not null"#,

@@ -1,5 +1,6 @@
 //! The reasons why a text is not sent: the problem for the customer, and the entry in the log of texts for operators.
 
+use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use crate::kernel::clock::timestamp;
@@ -22,6 +23,7 @@ pub const RULES: &[&str] = &[
     "number_format",
     "line_type",
     "text_countries",
+    "unreachable_number",
     "unproven_number",
     "seconds_between_texts",
     "texts_per_number_and_hour",
@@ -54,10 +56,14 @@ pub enum TextRefusal {
     LineNotForTexts,
     #[error("The store does not send texts to the country of the number.")]
     CountryNotServed,
+    #[error("An SMS provider reported at {} that the number cannot receive texts.", timestamp(*.0))]
+    ReportedUnreachable(DateTime<Utc>),
     #[error("The account has not verified the number.")]
     NumberUnproven,
     #[error("{0}")]
     LimitReached(LimitReached),
+    #[error("{0} The client was asked to solve a challenge.")]
+    Challenged(Box<TextRefusal>),
     #[error("No SMS provider is configured.")]
     Unavailable,
     #[error("{}", describe_answers(.0))]
@@ -69,12 +75,27 @@ impl TextRefusal {
         match self {
             Self::Paused(_) | Self::PausedByGuard(_) | Self::Pumping(_) => ProblemCode::TextsPaused,
             Self::NumberInvalid => ProblemCode::NumberInvalid,
-            Self::LineNotForTexts | Self::CountryNotServed => ProblemCode::NumberUnreachable,
+            Self::LineNotForTexts | Self::CountryNotServed | Self::ReportedUnreachable(_) => ProblemCode::NumberUnreachable,
             Self::NumberUnproven => ProblemCode::NumberUnproven,
             Self::LimitReached(reached) => reached.limit.code(),
+            Self::Challenged(_) => ProblemCode::ChallengeRequired,
             Self::Unavailable => ProblemCode::TextsUnavailable,
             Self::NotTaken(not_sent) if not_sent.is_about_the_number() => ProblemCode::NumberUnreachable,
             Self::NotTaken(_) => ProblemCode::MessageNotSent,
+        }
+    }
+
+    /// Whether a solved challenge would let the text through.
+    pub fn asks_for_challenge(&self) -> bool {
+        matches!(self, Self::Challenged(_))
+    }
+
+    /// The pause that begins with the refusal, if one does.
+    pub(super) fn new_pause(&self) -> Option<&NewPause> {
+        match self {
+            Self::Pumping(new) => Some(new),
+            Self::Challenged(doubt) => doubt.new_pause(),
+            _ => None,
         }
     }
 
@@ -91,8 +112,10 @@ impl TextRefusal {
             Self::NumberInvalid => "number_format",
             Self::LineNotForTexts => "line_type",
             Self::CountryNotServed => "text_countries",
+            Self::ReportedUnreachable(_) => "unreachable_number",
             Self::NumberUnproven => "unproven_number",
             Self::LimitReached(reached) => reached.limit.setting(),
+            Self::Challenged(doubt) => doubt.rule(),
             Self::Unavailable => "no_provider",
             Self::NotTaken(_) => "provider_answers",
         }
@@ -107,6 +130,8 @@ impl TextRefusal {
             Self::LimitReached(LimitReached { allowed, seen, until, .. }) => {
                 Some(json!({ "limit": allowed, "seen": seen, "until": timestamp(*until) }))
             }
+            Self::ReportedUnreachable(at) => Some(json!({ "reported_at": timestamp(*at) })),
+            Self::Challenged(doubt) => doubt.details(),
             Self::NotTaken(not_sent) => Some(json!({ "providers": not_sent.answers })),
             Self::NumberInvalid | Self::LineNotForTexts | Self::CountryNotServed | Self::NumberUnproven | Self::Unavailable => None,
         }
@@ -125,7 +150,9 @@ impl From<TextRefusal> for Problem {
             TextRefusal::NumberInvalid
             | TextRefusal::LineNotForTexts
             | TextRefusal::CountryNotServed
+            | TextRefusal::ReportedUnreachable(_)
             | TextRefusal::NumberUnproven
+            | TextRefusal::Challenged(_)
             | TextRefusal::Unavailable
             | TextRefusal::NotTaken(_) => problem,
         }
@@ -139,8 +166,6 @@ fn describe_answers(TextNotSent { answers }: &TextNotSent) -> String {
 
 #[cfg(test)]
 mod tests {
-    use chrono::DateTime;
-
     use super::*;
     use crate::storefront::sms_guard::limit::Limit;
     use crate::storefront::sms_guard::pumping::Codes;
@@ -156,6 +181,7 @@ mod tests {
             TextRefusal::NumberInvalid,
             TextRefusal::LineNotForTexts,
             TextRefusal::CountryNotServed,
+            TextRefusal::ReportedUnreachable(at),
             TextRefusal::NumberUnproven,
         ];
         refusals.extend(Limit::ALL.map(|limit| TextRefusal::LimitReached(LimitReached::new(limit, 1, 1, at, at))));

@@ -83,21 +83,23 @@ impl Sent {
     }
 }
 
-/// Takes over what became of texts since they were counted as sent. Who uses a code or gives a text back marks its row only, so that
-/// nobody waits for a row of the whole store.
+/// Takes over what became of texts since they were counted as sent. Who uses a code, gives a text back or hears that it did not arrive marks its
+/// row only, so that nobody waits for a row of the whole store.
 pub(super) async fn take_over(conn: &mut Connection, stores: &[Uuid]) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "with news as (
              update texts set tallied = true where store_id = any($1) and not tallied
-             returning store_id, country, date_trunc('minute', created_at, 'UTC') as minute, status, to_stranger, to_new_number, used_at
+             returning store_id, country, date_trunc('minute', created_at, 'UTC') as minute, status, to_stranger, to_new_number, used_at, left_out
          ), corrections as (
              select store_id, country, minute, count(*) filter (where status = 'given_back') as back,
                     count(*) filter (where status = 'given_back' and to_stranger and to_new_number) as strangers_back,
-                    count(*) filter (where status = 'sent' and to_stranger and used_at is not null) as used
+                    count(*) filter (where status = 'sent' and left_out) as left_out,
+                    count(*) filter (where status = 'sent' and to_stranger and used_at is not null and not left_out) as used
              from news group by store_id, country, minute
          )
          update text_minutes as counted
-         set sent = counted.sent - corrections.back, strangers = counted.strangers - corrections.strangers_back, used = counted.used + corrections.used
+         set sent = counted.sent - corrections.back, strangers = counted.strangers - corrections.strangers_back - corrections.left_out,
+             used = counted.used + corrections.used
          from corrections
          where counted.store_id = corrections.store_id and counted.country = corrections.country and counted.minute = corrections.minute",
         stores,

@@ -1,6 +1,7 @@
 //! Stores, their publishable keys, and the limits of their texts. Stores are created and changed as records
 //! ([`StoreRecord`](crate::storefront::StoreRecord)). Their keys are no records of the API: administrators create and revoke them here.
 
+mod challenge_mode;
 mod one_tap;
 mod queries;
 mod store_key;
@@ -14,6 +15,7 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::{KeyId, StoreId};
 use crate::kernel::problem::Problem;
 
+pub use challenge_mode::ChallengeMode;
 pub use one_tap::{APP_HASH_LEN, MAX_DOMAIN_LEN};
 pub use queries::{
     ListedStoreKey, Store, company_of_store_key, find_pause, find_store, is_store_of, list_store_keys, list_stores, list_text_budgets,

@@ -32,14 +32,17 @@ async fn the_document_has_exactly_the_routes_that_are_served() {
     let mut served: BTreeSet<_> = all_routes("{uuid}").into_iter().map(|(method, path)| format!("{method} {path}")).collect();
     served.extend(["POST /socket/authorize", "POST /webhooks", "POST /webhooks/{gateway}"].map(str::to_owned));
     served.extend(SIGNED_IN.iter().chain(OPEN).chain(PUBLIC).map(|(method, path)| format!("{method} /storefront/v1/{path}")));
+    served.extend(["GET", "POST"].map(|method| format!("{method} /storefront/receipts/{{provider}}/{{token}}")));
     assert_eq!(documented_routes(&document(&world).await), served);
 }
 
 /// The paths of a router, taken from its debug output, and the methods of each, taken from the `Allow` header of an error.
 async fn mounted(world: &World, changes: &[(&str, &str)]) -> BTreeSet<String> {
     let router = format!("{:?}", portico::app::router(world.state.clone(), &Config::with(changes).unwrap()));
-    let is_api =
-        |text: &&str| text.contains("/int/v1/") || ["/storefront/v1/", "/socket/", "/webhooks"].iter().any(|base| text.starts_with(base));
+    let is_api = |text: &&str| {
+        text.contains("/int/v1/")
+            || ["/storefront/v1/", "/storefront/receipts/", "/socket/", "/webhooks"].iter().any(|base| text.starts_with(base))
+    };
     let paths: BTreeSet<_> = router.split('"').filter(is_api).collect();
     let mut mounted = BTreeSet::new();
     for path in paths {

@@ -163,8 +163,14 @@ async fn the_conversion_of_each_range_is_known() {
     world.creation_code("+12015550199").await;
     world.creation_code("+447400123456").await;
     let ranges = list(&world, "texts/conversion").await["ranges"].clone();
-    assert_eq!(ranges[0], json!({ "country": "GB", "number_range": "+44740012", "texted": 1, "used": 0, "conversion": 0.0 }));
-    assert_eq!(ranges[1], json!({ "country": "US", "number_range": "+1201555", "texted": 2, "used": 1, "conversion": 0.5 }));
+    assert_eq!(
+        ranges[0],
+        json!({ "country": "GB", "number_range": "+44740012", "texted": 1, "used": 0, "undelivered": 0, "conversion": 0.0 })
+    );
+    assert_eq!(
+        ranges[1],
+        json!({ "country": "US", "number_range": "+1201555", "texted": 2, "used": 1, "undelivered": 0, "conversion": 0.5 })
+    );
     // It is the company's own, and that of the last 24 hours.
     let (_, other) = world.another_company(&[Scope::Read]).await;
     let conversion = || world.request(Method::GET, "/storefront/int/v1/texts/conversion");

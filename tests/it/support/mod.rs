@@ -3,6 +3,7 @@
 mod answer;
 pub mod browser;
 pub mod card_provider;
+pub mod challenge_service;
 pub mod chance;
 pub mod collector;
 pub mod console;

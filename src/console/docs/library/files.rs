@@ -14,6 +14,7 @@ pub(super) const TEXTS: &[(&str, &str)] = texts![
     "docs/storefront.md"
     "docs/security.md"
     "docs/asvs.md"
+    "docs/challenges.md"
     "docs/messages.md"
     "docs/identity-providers.md"
     "docs/sms-providers.md"

@@ -13,7 +13,7 @@ use url::Url;
 use crate::kernel::settings;
 use crate::providers::sms::exchange::Receipt;
 use crate::providers::sms::failure::SendTextError;
-use crate::providers::sms::{SettingsError, Text, breaker};
+use crate::providers::sms::{DeliveryReceipt, NotGenuine, ReceivedReceipt, SettingsError, Text, breaker};
 
 /// `[sms]`
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -22,6 +22,9 @@ pub struct Settings {
     /// The providers, in the order in which they are tried.
     #[serde(deserialize_with = "settings::list")]
     pub providers: Vec<ProviderName>,
+    /// Where providers reach this service from outside. Unset: they are not told to report.
+    #[serde(deserialize_with = "settings::optional")]
+    pub receipts_url: Option<Url>,
     /// `[sms.breaker]`
     pub breaker: breaker::Settings,
     /// `[sms.twilio]`
@@ -95,14 +98,23 @@ impl Client {
         }
     }
 
-    pub(super) async fn send(&self, text: &Text<'_>) -> Result<Receipt, SendTextError> {
+    /// Reads a receipt that was sent to this URL. Only providers that take the URL with a text send any.
+    pub(super) fn read_receipt(&self, url: &str, received: &ReceivedReceipt<'_>) -> Result<Option<DeliveryReceipt>, NotGenuine> {
         match self {
-            Self::Twilio(twilio) => twilio.send(text).await,
-            Self::Vonage(vonage) => vonage.send(text).await,
+            Self::Twilio(twilio) => twilio.read_receipt(url, received),
+            Self::Vonage(_) => Ok(vonage::read_receipt(received)),
+            Self::Http(_) | Self::Log => Ok(None),
+        }
+    }
+
+    pub(super) async fn send(&self, text: &Text<'_>, callback: Option<&str>) -> Result<Receipt, SendTextError> {
+        match self {
+            Self::Twilio(twilio) => twilio.send(text, callback).await,
+            Self::Vonage(vonage) => vonage.send(text, callback).await,
             Self::Http(http) => http.send(text).await,
             Self::Log => {
                 tracing::info!("a text would have been sent");
-                Ok(Receipt::Taken)
+                Ok(Receipt::Taken(None))
             }
         }
     }

@@ -2,16 +2,19 @@
 
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use reqwest::{Client, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use url::Url;
 
+use crate::kernel::crypto::hmac_sha1;
 use crate::kernel::settings;
 use crate::providers::sms::exchange::{self, Answer, Receipt};
 use crate::providers::sms::failure::{SendTextError, SendTextErrorKind};
 use crate::providers::sms::settings::{address_of, required};
-use crate::providers::sms::{SettingsError, Text};
+use crate::providers::sms::{Delivery, DeliveryReceipt, NotGenuine, ReceivedReceipt, SettingsError, Text};
 
 /// The number is invalid, a short code or unreachable. From carriers: out of service, unknown.
 const UNREACHABLE: &[u64] = &[21211, 21214, 21217, 21265, 30003, 30005];
@@ -26,6 +29,9 @@ const LANDLINE: &[u64] = &[21614, 21635, 30006];
 const RATE_LIMITED: &[u64] = &[14107, 20429, 30001, 30022, 63038];
 /// The account or its secret is rejected.
 const BAD_CREDENTIALS: &[u64] = &[20003, 20005];
+
+/// In receipts: the number is unknown or no longer in use, or no mobile number. A phone that is switched off (30003) may come back.
+const UNREACHABLE_FOR_GOOD: &[u64] = &[30005, 30006];
 
 /// `[sms.twilio]`
 #[derive(Clone, Debug, Deserialize)]
@@ -57,6 +63,7 @@ pub struct Twilio {
 /// The fields with an error code: `code` in a refusal, `error_code` in a message that was accepted and failed at once.
 #[derive(Default, Deserialize)]
 struct Report {
+    sid: Option<String>,
     code: Option<u64>,
     error_code: Option<u64>,
 }
@@ -75,23 +82,43 @@ impl Twilio {
         self.messages.clone()
     }
 
-    pub(super) async fn send(&self, text: &Text<'_>) -> Result<Receipt, SendTextError> {
+    pub(super) async fn send(&self, text: &Text<'_>, callback: Option<&str>) -> Result<Receipt, SendTextError> {
         let sender = if self.from.starts_with("MG") { "MessagingServiceSid" } else { "From" };
-        let request = self.client.post(self.messages.clone()).basic_auth(&self.account_sid, Some(self.auth_token.expose_secret())).form(&[
-            ("To", text.to.as_str()),
-            (sender, &self.from),
-            ("Body", text.body),
-        ]);
-        exchange::hand_over(request, judge).await
+        let mut form = vec![("To", text.to.as_str()), (sender, &self.from), ("Body", text.body)];
+        form.extend(callback.map(|callback| ("StatusCallback", callback)));
+        let request = self.client.post(self.messages.clone()).basic_auth(&self.account_sid, Some(self.auth_token.expose_secret()));
+        exchange::hand_over(request.form(&form), judge).await
+    }
+
+    /// Verifies and reads a status callback. Its signature is over the URL and the fields, sorted by their names.
+    pub(super) fn read_receipt(&self, url: &str, received: &ReceivedReceipt<'_>) -> Result<Option<DeliveryReceipt>, NotGenuine> {
+        let mut fields: Vec<_> = received.fields.iter().collect();
+        fields.sort();
+        let parts = fields.iter().flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);
+        let parts: Vec<_> = std::iter::once(url.as_bytes()).chain(parts).collect();
+        let signature = received.signature.and_then(|signature| STANDARD.decode(signature).ok()).ok_or(NotGenuine)?;
+        if !hmac_sha1(self.auth_token.expose_secret().as_bytes(), &parts).is(&signature) {
+            return Err(NotGenuine);
+        }
+        let delivery = match received.field("MessageStatus") {
+            Some("delivered" | "read") => Delivery::Delivered,
+            Some("undelivered") => Delivery::Undelivered,
+            Some("failed") => Delivery::Failed,
+            _ => return Ok(None),
+        };
+        let code = received.field("ErrorCode");
+        let is_for_good = code.and_then(|code| code.parse().ok()).is_some_and(|code| UNREACHABLE_FOR_GOOD.contains(&code));
+        let receipt = |message: &str| DeliveryReceipt { message: message.to_owned(), delivery, code: code.map(str::to_owned), is_for_good };
+        Ok(received.field("MessageSid").map(receipt))
     }
 }
 
-fn judge(answer: &Answer) -> Result<(), SendTextError> {
+fn judge(answer: &Answer) -> Result<Option<String>, SendTextError> {
     let report = serde_json::from_slice::<Report>(&answer.body).unwrap_or_default();
     let status = answer.status;
     match report.code.or(report.error_code) {
         Some(code) => Err(SendTextError::new(kind(code, status), format!("status {}, error {code}", status.as_u16()))),
-        None if status.is_success() => Ok(()),
+        None if status.is_success() => Ok(report.sid),
         None => Err(SendTextError::new(SendTextErrorKind::of_status(status), format!("status {}", status.as_u16()))),
     }
 }
@@ -113,7 +140,7 @@ fn kind(code: u64, status: StatusCode) -> SendTextErrorKind {
 mod tests {
     use super::*;
 
-    fn judged(status: u16, body: &str) -> Result<(), SendTextError> {
+    fn judged(status: u16, body: &str) -> Result<Option<String>, SendTextError> {
         judge(&Answer { status: StatusCode::from_u16(status).unwrap(), body: body.into() })
     }
 
@@ -147,9 +174,34 @@ mod tests {
 
     #[test]
     fn a_message_that_failed_at_once_was_not_sent() {
-        assert!(judged(201, r#"{"sid":"SM0","status":"queued","error_code":null}"#).is_ok());
+        assert_eq!(judged(201, r#"{"sid":"SM0","status":"queued","error_code":null}"#), Ok(Some("SM0".to_owned())));
         assert!(judged(201, "").is_ok(), "the status says enough");
         let failed = judged(201, r#"{"sid":"SM0","status":"failed","error_code":30006}"#);
         assert_eq!(failed, Err(SendTextError::new(SendTextErrorKind::Landline, "status 201, error 30006")));
+    }
+
+    fn received<'a>(fields: &'a [(String, String)], signature: &'a str) -> ReceivedReceipt<'a> {
+        ReceivedReceipt { fields, signature: Some(signature) }
+    }
+
+    #[test]
+    fn a_receipt_is_signed_like_the_documented_example() {
+        let settings = serde_json::json!({
+            "base_url": "https://api.example", "account_sid": "AC0", "auth_token": "12345", "from": "+15005550006", "timeout": "1s",
+        });
+        let twilio = Twilio::new(&serde_json::from_value(settings).unwrap()).unwrap();
+        let fields = [
+            ("To", "+18005551212"),
+            ("Digits", "1234"),
+            ("CallSid", "CA1234567890ABCDE"),
+            ("From", "+12349013030"),
+            ("Caller", "+12349013030"),
+        ];
+        let fields: Vec<_> = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let (url, signature) = ("https://mycompany.com/myapp.php?foo=1&bar=2", "0/KCTR6DLpKmkAf8muzZqo1nDgQ=");
+        assert_eq!(twilio.read_receipt(url, &received(&fields, signature)), Ok(None), "genuine, and about no text");
+        assert_eq!(twilio.read_receipt(url, &received(&fields[1..], signature)), Err(NotGenuine));
+        assert_eq!(twilio.read_receipt("https://mycompany.com/", &received(&fields, signature)), Err(NotGenuine));
+        assert_eq!(twilio.read_receipt(url, &ReceivedReceipt { fields: &fields, signature: None }), Err(NotGenuine));
     }
 }

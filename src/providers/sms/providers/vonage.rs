@@ -14,10 +14,13 @@ use crate::providers::sms::exchange::{self, Answer, Receipt};
 use crate::providers::sms::failure::{SendTextError, SendTextErrorKind};
 use crate::providers::sms::segment::Alphabet;
 use crate::providers::sms::settings::{address_of, required};
-use crate::providers::sms::{SettingsError, Text};
+use crate::providers::sms::{Delivery, DeliveryReceipt, ReceivedReceipt, SettingsError, Text};
 
 /// The status of a text that was accepted.
 const TAKEN: u64 = 0;
+
+/// In receipts (`err-code`): absent for good, and no number.
+const UNREACHABLE_FOR_GOOD: [&str; 2] = ["3", "9"];
 
 /// `[sms.vonage]`
 #[derive(Clone, Debug, Deserialize)]
@@ -55,6 +58,8 @@ struct Report {
 #[derive(Deserialize)]
 struct Part {
     status: Value,
+    #[serde(rename = "message-id")]
+    message: Option<String>,
 }
 
 impl Part {
@@ -76,22 +81,37 @@ impl Vonage {
         self.messages.clone()
     }
 
-    pub(super) async fn send(&self, text: &Text<'_>) -> Result<Receipt, SendTextError> {
+    pub(super) async fn send(&self, text: &Text<'_>, callback: Option<&str>) -> Result<Receipt, SendTextError> {
         // With the type `text`, characters outside the GSM alphabet would arrive as question marks.
         let kind = match Alphabet::of(text.body) {
             Alphabet::Gsm => "text",
             Alphabet::Ucs2 => "unicode",
         };
-        let request = self.client.post(self.messages.clone()).form(&[
+        let mut form = vec![
             ("api_key", self.api_key.as_str()),
             ("api_secret", self.api_secret.expose_secret()),
             ("to", without_plus(text.to.as_str())),
             ("from", &self.from),
             ("text", text.body),
             ("type", kind),
-        ]);
-        exchange::hand_over(request, judge).await
+        ];
+        form.extend(callback.map(|callback| ("callback", callback)));
+        exchange::hand_over(self.client.post(self.messages.clone()).form(&form), judge).await
     }
+}
+
+/// Reads a delivery receipt. It is signed only for accounts that ask for it, so what makes it genuine is the token of its address. Of a text of
+/// several segments, the first one counts.
+pub(super) fn read_receipt(received: &ReceivedReceipt<'_>) -> Option<DeliveryReceipt> {
+    let delivery = match received.field("status")? {
+        "delivered" => Delivery::Delivered,
+        "failed" | "expired" => Delivery::Undelivered,
+        "rejected" => Delivery::Failed,
+        _ => return None,
+    };
+    let code = received.field("err-code").filter(|code| *code != "0");
+    let is_for_good = delivery != Delivery::Delivered && code.is_some_and(|code| UNREACHABLE_FOR_GOOD.contains(&code));
+    Some(DeliveryReceipt { message: received.field("messageId")?.to_owned(), delivery, code: code.map(str::to_owned), is_for_good })
 }
 
 /// The API takes numbers in E.164 without the plus sign.
@@ -99,12 +119,12 @@ fn without_plus(number: &str) -> &str {
     number.strip_prefix('+').unwrap_or(number)
 }
 
-fn judge(answer: &Answer) -> Result<(), SendTextError> {
+fn judge(answer: &Answer) -> Result<Option<String>, SendTextError> {
     let report = serde_json::from_slice::<Report>(&answer.body).unwrap_or_default();
     let statuses: Vec<_> = report.messages.iter().map(Part::status).collect();
     match statuses.iter().find(|status| **status != Some(TAKEN)) {
         Some(Some(code)) => Err(SendTextError::new(kind(*code), format!("error {code}"))),
-        None if !statuses.is_empty() && answer.status.is_success() => Ok(()),
+        None if !statuses.is_empty() && answer.status.is_success() => Ok(report.messages.into_iter().next().and_then(|part| part.message)),
         Some(None) | None => {
             // A success status with an unknown body means that the provider is out of order.
             let kind = if answer.status.is_success() { SendTextErrorKind::Outage } else { SendTextErrorKind::of_status(answer.status) };
@@ -132,7 +152,7 @@ mod tests {
 
     use super::*;
 
-    fn judged(status: u16, body: &str) -> Result<(), SendTextError> {
+    fn judged(status: u16, body: &str) -> Result<Option<String>, SendTextError> {
         judge(&Answer { status: StatusCode::from_u16(status).unwrap(), body: body.into() })
     }
 

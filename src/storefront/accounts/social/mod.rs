@@ -99,7 +99,8 @@ async fn finish(
 /// the same network: nobody guesses a signature.
 async fn count_failure(storefront: &Storefront, attempt: &SignInAttempt<'_>, refused: Problem) -> Problem {
     let guess = storefront.guess(attempt.store.id, attempt.client.client(), Kind::Proof);
-    let counted = async { guessing::note_failed_proof(&mut storefront.pool.acquire().await?, &guess).await };
+    let suspects = &storefront.challenges.suspects;
+    let counted = async { guessing::note_failed_proof(&mut storefront.pool.acquire().await?, suspects, &guess).await };
     match counted.await {
         Ok(Ok(())) => refused,
         Ok(Err(exceeded)) => {

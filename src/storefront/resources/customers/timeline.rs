@@ -210,6 +210,7 @@ fn verdict(text: sms_guard::LoggedText) -> Value {
         "status": text.status,
         "rule": text.rule,
         "reason": text.reason,
+        "delivery": text.delivery,
         "used_at": text.used_at.map(timestamp),
     })
 }

@@ -21,9 +21,10 @@ use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::rate_limit::{self, Rule};
 use crate::providers::mail::Letter;
 use crate::providers::sms::Text;
+use crate::storefront::challenges;
 use crate::storefront::customers::Customer;
 use crate::storefront::messages::{Notice, Particulars};
-use crate::storefront::sending::{Channel, judge_text};
+use crate::storefront::sending::{Channel, judge_text, note_taken};
 use crate::storefront::sms_guard::{self, AskedText, Recipient, TextRefusal};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
@@ -107,7 +108,8 @@ fn messages(storefront: &Storefront, customer: &Customer, occurrence: &Occurrenc
     let text = customer.proven_phone().map(|number| {
         let text = storefront.messages.notice_text(store, languages, about, particulars);
         let recipient = Recipient::told(number);
-        let asked = AskedText { store: store.id, company: store.company_id, recipient, code: None, network: None, at };
+        let challenge = challenges::Standing::NotOffered;
+        let asked = AskedText { store: store.id, company: store.company_id, recipient, code: None, network: None, challenge, at };
         Address::Phone { asked, text }
     });
     mail.into_iter().chain(text).map(|to| Message { customer: customer.id, about, to, at }).collect()
@@ -140,7 +142,13 @@ async fn send_text(storefront: &Storefront, asked: &AskedText, body: &str) -> Re
         Err(_) => return Ok(Status::NotSent),
     };
     let sent = storefront.sms.send(Text { to: &asked.recipient.number, body, code: None, at: asked.at }).await;
-    let Err(refusal) = sent.map_err(TextRefusal::NotTaken) else { return Ok(Status::Sent) };
+    let refusal = match sent {
+        Ok(taken) => {
+            note_taken(storefront, id, taken).await;
+            return Ok(Status::Sent);
+        }
+        Err(not_sent) => TextRefusal::NotTaken(not_sent),
+    };
     sms_guard::take_back(&mut storefront.pool.acquire().await?, id, Some(&refusal)).await?;
     Ok(Status::NotSent)
 }

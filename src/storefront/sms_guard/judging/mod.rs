@@ -20,10 +20,11 @@ use crate::kernel::database::{Connection, Pool, group_pool};
 use crate::kernel::group_commit::GroupCommit;
 use crate::kernel::ids::{StoreId, TextId};
 use crate::kernel::lifecycle::Lifecycle;
+use crate::storefront::challenges;
 use crate::storefront::sms_guard::asked_text::AskedText;
 use crate::storefront::sms_guard::learnt::Learnt;
 use crate::storefront::sms_guard::refusal::TextRefusal;
-use crate::storefront::sms_guard::rules::{self, DeploymentLimits};
+use crate::storefront::sms_guard::rules::{self, DeploymentLimits, Seen, Strictness};
 use crate::storefront::sms_guard::scope::Scope;
 use crate::storefront::sms_guard::tally::{self, Place, Sent, Tally};
 use crate::storefront::sms_guard::whole_store::WholeStore;
@@ -57,9 +58,17 @@ pub fn judging(pool: &Pool, deployment: DeploymentLimits, lifecycle: &Lifecycle)
 
 /// What became of one text.
 struct Judged {
-    verdict: Result<(), TextRefusal>,
+    verdict: Result<Allowed, TextRefusal>,
     /// Whether the store has not texted the number within the last day.
     is_new_number: bool,
+}
+
+/// Why a text is sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Allowed {
+    ByTheRules,
+    /// A rule that would refuse it was lifted.
+    ByChallenge,
 }
 
 /// What a group knows of its stores.
@@ -84,19 +93,22 @@ async fn judge_group(
     for asked in asked {
         let Judged { verdict, is_new_number } = known.judge(conn, deployment, asked).await?;
         verdicts.push(match verdict {
-            Ok(()) => {
-                let id = log::insert_sent(conn, asked, is_new_number).await?;
+            Ok(allowed) => {
+                let id = log::insert_sent(conn, asked, is_new_number, allowed == Allowed::ByChallenge).await?;
                 let (place, to_another_stranger) = (country_of(asked), asked.is_to_stranger() && is_new_number);
                 sent.add(&place, to_another_stranger, asked.at);
                 known.tallies.entry(place).or_default().add(to_another_stranger, asked.at);
                 Ok(id)
             }
             Err(refusal) => {
-                if let TextRefusal::Pumping(new) = &refusal {
+                if let Some(new) = refusal.new_pause() {
                     pauses::begin(conn, asked.store, asked.company, new).await?;
                     known.pauses.insert((asked.store, new.pause.scope.clone()), new.into());
                 }
-                log::insert_refused(conn, (asked.store, asked.company), Some(asked.as_ref()), &refusal, asked.at).await?;
+                // Whoever has sent a token comes back as soon as it is verified.
+                if !(refusal.asks_for_challenge() && asked.challenge == challenges::Standing::Answered) {
+                    log::insert_refused(conn, (asked.store, asked.company), Some(asked.as_ref()), &refusal, asked.at).await?;
+                }
                 Err(refusal)
             }
         });
@@ -122,14 +134,40 @@ impl Known {
         let scopes = Scope::of(&asked.recipient.number);
         let pauses: HashMap<_, _> =
             scopes.into_iter().filter_map(|scope| Some((scope.clone(), self.pauses.get(&(asked.store, scope))?.clone()))).collect();
-        let mut seen = queries::look_back(conn, asked, &pauses).await?;
+        let mut seen = queries::look_back(conn, asked, &pauses, deployment.unreachable_for).await?;
         let countries = self.tallies.iter().filter(|((store, _), _)| *store == asked.store);
         seen.store = WholeStore::of(countries.map(|(_, tally)| tally), limits.used_codes_percent);
         seen.country = self.tallies.get(&country_of(asked)).cloned().unwrap_or_default();
         seen.pauses = pauses;
-        let verdict = rules::judge(limits, deployment, &seen, &asked.recipient, asked.at);
+        let verdict = judge(conn, (limits, deployment), &seen, asked).await?;
         Ok(Judged { verdict, is_new_number: seen.to_number.is_empty() })
     }
+}
+
+/// Judges a text by the rules, and by a challenge where one makes a difference: where something is suspected, nothing else refuses the text, and
+/// solved challenges have not let through as many texts as they may.
+async fn judge(
+    conn: &mut Connection,
+    (limits, deployment): (&TextLimits, DeploymentLimits),
+    seen: &Seen,
+    asked: &AskedText,
+) -> Result<Result<Allowed, TextRefusal>, sqlx::Error> {
+    let by = |strictness| rules::judge((limits, strictness), deployment, seen, &asked.recipient, asked.at);
+    let usual = by(Strictness::Usual);
+    let allowed = if usual.is_ok() { Allowed::ByTheRules } else { Allowed::ByChallenge };
+    let by_the_rules = usual.map(|()| Allowed::ByTheRules);
+    if !asked.may_be_challenged() {
+        return Ok(by_the_rules);
+    }
+    let (Err(doubt), Ok(())) = (by(Strictness::Early), by(Strictness::Lifted)) else { return Ok(by_the_rules) };
+    let (sent, used) = queries::count_by_challenge(conn, asked.store, asked.at).await?;
+    if sent - used >= rules::allowed_by_challenge(limits, used) {
+        return Ok(by_the_rules);
+    }
+    Ok(match asked.challenge {
+        challenges::Standing::Solved => Ok(allowed),
+        _ => Err(TextRefusal::Challenged(Box::new(doubt))),
+    })
 }
 
 fn country_of(asked: &AskedText) -> Place {

@@ -6,6 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
 use crate::kernel::database::Connection;
+use crate::kernel::ids::StoreId;
 use crate::storefront::sms_guard::asked_text::AskedText;
 use crate::storefront::sms_guard::learnt::Learnt;
 use crate::storefront::sms_guard::pumping::{Codes, Conversion, PERIODS, RIPE_AFTER, UNDER_WAY_FOR};
@@ -26,15 +27,35 @@ pub(super) async fn lock_stores(conn: &mut Connection, stores: &[Uuid], now: Dat
     Ok(())
 }
 
+/// The texts of the last day that a solved challenge alone let through, and how many of their codes were used.
+pub(super) async fn count_by_challenge(conn: &mut Connection, store: StoreId, now: DateTime<Utc>) -> Result<(i64, i64), sqlx::Error> {
+    let row = sqlx::query!(
+        r#"select count(*) as "sent!", count(used_at) as "used!" from texts
+           where store_id = $1 and by_challenge and status = 'sent' and created_at > $2"#,
+        store.uuid(),
+        now - TimeDelta::days(1),
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok((row.sent, row.used))
+}
+
 /// The texts of the last day to the number, its range, and from the client address. Of a range and of an address the latest thousand
 /// count: nobody comes so far within the limits.
-pub(super) async fn look_back(conn: &mut Connection, asked: &AskedText, pauses: &HashMap<Scope, Learnt>) -> Result<Seen, sqlx::Error> {
+pub(super) async fn look_back(
+    conn: &mut Connection,
+    asked: &AskedText,
+    pauses: &HashMap<Scope, Learnt>,
+    unreachable_for: TimeDelta,
+) -> Result<Seen, sqlx::Error> {
     let (number, now) = (&asked.recipient.number, asked.at);
     let range_since = pauses.get(&Scope::Range(number.range().to_owned())).map_or(DateTime::UNIX_EPOCH, |learnt| learnt.until);
     let [ten_minutes, hour, day] = PERIODS.map(|period| (now - period.length()).max(range_since));
     let row = sqlx::query!(
         r#"select coalesce((select array_agg(created_at order by created_at desc) from texts
                             where number = $2 and status = 'sent' and created_at > $5 and store_id = $1), '{}') as "to_number!",
+                  (select nullif(max(delivery_at), max(delivery_at) filter (where not unreachable)) from texts
+                   where number = $2 and status = 'sent' and delivery is not null and created_at > $13) as reported_unreachable,
                   everywhere.texts as "everywhere!", everywhere.since as everywhere_since,
                   range.others as "others_in_range!", range.others_since as range_since,
                   range.under_way as "under_way!", range.used as "used!",
@@ -77,6 +98,8 @@ pub(super) async fn look_back(conn: &mut Connection, asked: &AskedText, pauses: 
         hour,
         day,
         (now - UNDER_WAY_FOR).max(range_since),
+        // A receipt comes within three days of its text, or never.
+        now - unreachable_for - TimeDelta::days(3),
     )
     .fetch_one(conn)
     .await?;
@@ -87,6 +110,7 @@ pub(super) async fn look_back(conn: &mut Connection, asked: &AskedText, pauses: 
     ];
     Ok(Seen {
         to_number: row.to_number,
+        reported_unreachable: row.reported_unreachable,
         everywhere: row.everywhere,
         everywhere_since: row.everywhere_since,
         others_in_range: row.others_in_range,

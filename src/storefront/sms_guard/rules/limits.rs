@@ -5,7 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::storefront::sms_guard::limit::{Limit, LimitReached};
 use crate::storefront::sms_guard::pumping::UNDER_WAY_FOR;
 use crate::storefront::sms_guard::recipient::{Recipient, Standing};
-use crate::storefront::sms_guard::rules::{DeploymentLimits, RANGE_WINDOW, Seen, conversion, scopes, tolerance};
+use crate::storefront::sms_guard::rules::{DeploymentLimits, RANGE_WINDOW, Seen, Strictness, conversion, scopes, tolerance};
 use crate::storefront::stores::TextLimits;
 
 const DAY: TimeDelta = TimeDelta::days(1);
@@ -13,7 +13,7 @@ const DAY: TimeDelta = TimeDelta::days(1);
 /// The first limit that another text would exceed: of the number, of its range, of the client address, of its country, of the store.
 /// Customers whose number is proven have fewer of them.
 pub(super) fn reached(
-    limits: &TextLimits,
+    (limits, strictness): (&TextLimits, Strictness),
     deployment: DeploymentLimits,
     seen: &Seen,
     Recipient { number, standing }: &Recipient,
@@ -24,7 +24,7 @@ pub(super) fn reached(
     let under_way = |limit, kind| {
         let scope = scopes.iter().find(|scope| scope.kind() == kind)?;
         let found = conversion(seen, scope);
-        let allowed = tolerance(limits, seen, scope, now).under_way(found);
+        let allowed = strictness.soft(tolerance(limits, seen, scope, now).under_way(found))?;
         (found.under_way >= allowed).then(|| LimitReached::new(limit, allowed, found.under_way, now + UNDER_WAY_FOR, now))
     };
     let within_day = |limit, allowed: i64, counted: i64, since: Option<DateTime<Utc>>| {
@@ -36,6 +36,7 @@ pub(super) fn reached(
     };
     let of_address = || {
         let allowed = if limits.numbers_per_address_and_day == 0 { 0 } else { limits.numbers_per_address_and_day + seen.used_of_address };
+        let allowed = strictness.early(allowed);
         let reached = || within_day(Limit::NumbersPerAddress, allowed, seen.unused_of_address, seen.address_since);
         if is_stranger { reached() } else { None }
     };
@@ -45,7 +46,7 @@ pub(super) fn reached(
             .or_else(|| within_day(Limit::PerNumberEverywhere, deployment.daily_texts_per_number, seen.everywhere, seen.everywhere_since))
     };
     if *standing == Standing::Told { None } else { of_number() }
-        .or_else(|| of_range(limits, seen, now))
+        .or_else(|| of_range(strictness.soft(limits.numbers_per_range)?, seen, now))
         .or_else(|| under_way(Limit::UnusedPerRange, "range"))
         .or_else(of_address)
         .or_else(|| within_day(Limit::PerCountryAndDay, per_country, seen.country.today, seen.country.since))
@@ -57,10 +58,10 @@ pub(super) fn reached(
 }
 
 /// Different numbers of one range, which are usually sold together.
-fn of_range(limits: &TextLimits, seen: &Seen, now: DateTime<Utc>) -> Option<LimitReached> {
+fn of_range(allowed: i64, seen: &Seen, now: DateTime<Utc>) -> Option<LimitReached> {
     let is_new = seen.to_number.first().is_none_or(|last| *last <= now - RANGE_WINDOW);
     let until = seen.range_since.unwrap_or(now) + RANGE_WINDOW;
-    let (allowed, counted) = (limits.numbers_per_range, seen.others_in_range);
+    let counted = seen.others_in_range;
     (is_new && counted >= allowed).then(|| LimitReached::new(Limit::NumbersPerRange, allowed, counted, until, now))
 }
 

@@ -1,6 +1,7 @@
 //! The rules of the guard, in their order: a pure function of the store's limits and of what was counted.
 
 mod limits;
+mod strictness;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,8 @@ use crate::storefront::sms_guard::tally::Tally;
 use crate::storefront::sms_guard::whole_store::WholeStore;
 use crate::storefront::stores::TextLimits;
 
+pub(super) use strictness::Strictness;
+
 /// The period in which the numbers of one range are counted.
 pub(super) const RANGE_WINDOW: TimeDelta = TimeDelta::minutes(10);
 
@@ -30,6 +33,8 @@ pub(super) struct Seen {
     /// Texts to this number by all stores, and when the first of them was sent.
     pub(super) everywhere: i64,
     pub(super) everywhere_since: Option<DateTime<Utc>>,
+    /// When a provider last reported that the number cannot receive texts, and no text has arrived since.
+    pub(super) reported_unreachable: Option<DateTime<Utc>>,
     /// The count of other numbers of the same range within [`RANGE_WINDOW`], and when the first of their texts was sent. Strangers are
     /// counted for strangers, and customers for customers, so that those cannot keep these from their texts.
     pub(super) others_in_range: i64,
@@ -54,11 +59,13 @@ pub struct DeploymentLimits {
     pub has_provider: bool,
     /// Texts to one number within 24 hours, by all stores together.
     pub daily_texts_per_number: i64,
+    /// How long a number is not texted that a provider has reported as unreachable for good.
+    pub unreachable_for: TimeDelta,
 }
 
 /// Judges whether one more text may be sent to the recipient. The first rule that refuses decides.
 pub(super) fn judge(
-    limits: &TextLimits,
+    (limits, strictness): (&TextLimits, Strictness),
     deployment: DeploymentLimits,
     seen: &Seen,
     recipient: &Recipient,
@@ -68,7 +75,7 @@ pub(super) fn judge(
         return Err(TextRefusal::Paused(pause.clone()));
     }
     let Recipient { number, standing } = recipient;
-    if *standing == Standing::Stranger {
+    if *standing == Standing::Stranger && strictness != Strictness::Lifted {
         look_for_pumping(limits, seen, number, now)?;
     }
     if number.line() == Line::NotForTexts {
@@ -77,13 +84,22 @@ pub(super) fn judge(
     if !is_served(&limits.countries, number) {
         return Err(TextRefusal::CountryNotServed);
     }
+    if let Some(at) = seen.reported_unreachable.filter(|at| *at + deployment.unreachable_for > now) {
+        return Err(TextRefusal::ReportedUnreachable(at));
+    }
     if *standing == Standing::Unproven {
         return Err(TextRefusal::NumberUnproven);
     }
-    if let Some(reached) = limits::reached(limits, deployment, seen, recipient, now) {
+    if let Some(reached) = limits::reached((limits, strictness), deployment, seen, recipient, now) {
         return Err(TextRefusal::LimitReached(reached));
     }
     if deployment.has_provider { Ok(()) } else { Err(TextRefusal::Unavailable) }
+}
+
+/// How many texts of a day a solved challenge alone may let through, while so many of their codes were used: as many as may be under way.
+pub(super) fn allowed_by_challenge(limits: &TextLimits, used: i64) -> i64 {
+    let tolerance = Tolerance { unused: limits.unused_codes_per_store, percent: limits.used_codes_percent };
+    tolerance.under_way(&Conversion { used_today: used, ..Conversion::default() })
 }
 
 /// Refuses what is paused, or has to be: the smallest scope first, so that as few customers as possible are refused.

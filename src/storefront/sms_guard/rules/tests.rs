@@ -32,7 +32,7 @@ fn pause() -> Option<Pause> {
 
 /// The code of the customer's problem, and the rule that refused the text.
 fn refusal(limits: &TextLimits, seen: &Seen, number: &str) -> Option<(&'static str, &'static str)> {
-    judge(limits, SENDING, seen, &to(number), NOW).err().map(|refusal| (refusal.name(), refusal.rule()))
+    judge((limits, Strictness::Usual), SENDING, seen, &to(number), NOW).err().map(|refusal| (refusal.name(), refusal.rule()))
 }
 
 fn reached(limit: Limit, allowed: i64, seen: i64, seconds: i64) -> TextRefusal {
@@ -44,7 +44,7 @@ fn to(number: &str) -> Recipient {
 }
 
 const MOBILE: &str = "+12015550123";
-const SENDING: DeploymentLimits = DeploymentLimits { has_provider: true, daily_texts_per_number: 20 };
+const SENDING: DeploymentLimits = DeploymentLimits { has_provider: true, daily_texts_per_number: 20, unreachable_for: TimeDelta::days(7) };
 const FIXED: &str = "+442079460018";
 
 /// Ripe codes, over all periods.
@@ -115,6 +115,14 @@ fn the_table_of_decisions_section_5() {
         ("10 texted to the only country", &limits(), &country(10, 0), MOBILE, None),
         ("a fixed line", &limits(), &to_number(vec![ago(1)]), FIXED, Some(("number_unreachable", "line_type"))),
         ("another country", &british, &none, MOBILE, Some(("number_unreachable", "text_countries"))),
+        ("reported a week ago", &limits(), &Seen { reported_unreachable: Some(NOW - TimeDelta::days(7)), ..none.clone() }, MOBILE, None),
+        (
+            "reported later",
+            &limits(),
+            &Seen { reported_unreachable: Some(NOW - TimeDelta::days(6)), ..none.clone() },
+            MOBILE,
+            Some(("number_unreachable", "unreachable_number")),
+        ),
         ("29 s after the last", &limits(), &to_number(vec![ago(29)]), MOBILE, Some(("number_cooldown", "seconds_between_texts"))),
         ("30 s after the last", &limits(), &to_number(vec![ago(30)]), MOBILE, None),
         ("six in an hour", &limits(), &to_number((0..6).map(|n| ago(600 + n)).collect()), MOBILE, hour),
@@ -137,8 +145,10 @@ fn the_table_of_decisions_section_5() {
         assert_eq!(refusal(limits, seen, number), expected, "{what}");
     }
     let away = DeploymentLimits { has_provider: false, ..SENDING };
-    assert_eq!(judge(&limits(), away, &none, &to(MOBILE), NOW), Err(TextRefusal::Unavailable));
-    let unproven = |limits: &TextLimits| judge(limits, SENDING, &none, &Recipient { standing: Standing::Unproven, ..to(MOBILE) }, NOW);
+    assert_eq!(judge((&limits(), Strictness::Usual), away, &none, &to(MOBILE), NOW), Err(TextRefusal::Unavailable));
+    let unproven = |limits: &TextLimits| {
+        judge((limits, Strictness::Usual), SENDING, &none, &Recipient { standing: Standing::Unproven, ..to(MOBILE) }, NOW)
+    };
     assert_eq!((unproven(&limits()), unproven(&paused)), (Err(TextRefusal::NumberUnproven), Err(TextRefusal::Paused(pause().unwrap()))));
 }
 
@@ -147,15 +157,15 @@ fn customers_whose_number_is_proven_are_no_strangers() {
     let proven = Recipient::proven(to(MOBILE).number);
     let learnt = Learnt { level: 1, since: NOW, until: NOW + TimeDelta::minutes(15), reason: String::new() };
     let paused = Seen { pauses: [(Scope::Store, learnt)].into(), ..Seen::default() };
-    assert!(matches!(judge(&limits(), SENDING, &paused, &to(MOBILE), NOW), Err(TextRefusal::PausedByGuard(_))));
+    assert!(matches!(judge((&limits(), Strictness::Usual), SENDING, &paused, &to(MOBILE), NOW), Err(TextRefusal::PausedByGuard(_))));
     for seen in [paused, store(50, 0), range(5, 0), under_way(5, 10, 50), Seen { store: today(700, 700), ..Seen::default() }] {
-        assert_eq!(judge(&limits(), SENDING, &seen, &proven, NOW), Ok(()));
+        assert_eq!(judge((&limits(), Strictness::Usual), SENDING, &seen, &proven, NOW), Ok(()));
     }
 }
 
 #[test]
 fn the_smallest_scope_is_paused_first() {
-    let scope = |seen: &Seen| match judge(&limits(), SENDING, seen, &to(MOBILE), NOW) {
+    let scope = |seen: &Seen| match judge((&limits(), Strictness::Usual), SENDING, seen, &to(MOBILE), NOW) {
         Err(TextRefusal::Pumping(new)) => new.pause.scope,
         other => panic!("{other:?}"),
     };
@@ -168,7 +178,7 @@ fn the_smallest_scope_is_paused_first() {
     assert_eq!(scope(&seen), Scope::Store);
     // Where the store has customers, texts go on.
     seen.country = Tally { strangers_today: 5, ..tally(5, 1) };
-    assert_eq!(judge(&limits(), SENDING, &seen, &to(MOBILE), NOW), Ok(()));
+    assert_eq!(judge((&limits(), Strictness::Usual), SENDING, &seen, &to(MOBILE), NOW), Ok(()));
 }
 
 #[test]
@@ -179,7 +189,7 @@ fn the_first_rule_that_refuses_decides() {
     let (mut limits, mut seen) = (everything, busy);
     let mut next = |expected: &str, mend: fn(&mut TextLimits, &mut Seen)| {
         let away = DeploymentLimits { has_provider: false, ..SENDING };
-        let refused = judge(&limits, away, &seen, &to(MOBILE), NOW).map_err(|refusal| refusal.name());
+        let refused = judge((&limits, Strictness::Usual), away, &seen, &to(MOBILE), NOW).map_err(|refusal| refusal.name());
         assert_eq!(refused, Err(expected));
         mend(&mut limits, &mut seen);
     };
@@ -204,11 +214,11 @@ fn a_limit_of_zero_allows_nothing() {
         (TextLimits { per_country_and_day: 0, ..limits() }, reached(Limit::PerCountryAndDay, 0, 0, 86_400)),
         (TextLimits { per_day: 0, ..limits() }, reached(Limit::PerDay, 0, 0, 86_400)),
     ] {
-        assert_eq!(judge(&limits, SENDING, &none, &to(MOBILE), NOW), Err(refused));
+        assert_eq!(judge((&limits, Strictness::Usual), SENDING, &none, &to(MOBILE), NOW), Err(refused));
     }
     let unlimited = TextLimits { between_texts: TimeDelta::zero(), ..limits() };
     assert_eq!(
-        judge(&unlimited, SENDING, &Seen { to_number: vec![NOW], ..none }, &to(MOBILE), NOW),
+        judge((&unlimited, Strictness::Usual), SENDING, &Seen { to_number: vec![NOW], ..none }, &to(MOBILE), NOW),
         Ok(()),
         "no time between texts is no limit"
     );
@@ -217,14 +227,65 @@ fn a_limit_of_zero_allows_nothing() {
 #[test]
 fn a_reached_limit_has_its_value_the_count_and_the_end() {
     let seen = Seen { to_number: vec![NOW - TimeDelta::seconds(12)], ..Seen::default() };
-    let refused = judge(&limits(), SENDING, &seen, &to(MOBILE), NOW);
+    let refused = judge((&limits(), Strictness::Usual), SENDING, &seen, &to(MOBILE), NOW);
     assert_eq!(refused, Err(reached(Limit::BetweenTexts, 30, 12, 18)));
     // Of several reached limits, the one that lasts longest decides.
     let seen = Seen { to_number: (0..6).map(|n| NOW - TimeDelta::seconds(12 + n)).collect(), ..Seen::default() };
-    let refused = judge(&limits(), SENDING, &seen, &to(MOBILE), NOW).unwrap_err();
+    let refused = judge((&limits(), Strictness::Usual), SENDING, &seen, &to(MOBILE), NOW).unwrap_err();
     assert_eq!(refused, reached(Limit::PerNumberAndHour, 6, 6, 3_583));
     assert_eq!(
         refused.to_string(),
         "Texts sent to the number within one hour: 6; the limit is 6. The next text is allowed at 1970-01-01T00:59:43.000+00:00."
     );
+}
+
+#[test]
+fn a_solved_challenge_lifts_what_is_suspected_and_nothing_that_is_counted_out() {
+    let learnt = Learnt { level: 1, since: NOW, until: NOW + TimeDelta::minutes(15), reason: String::new() };
+    let paused = Seen { pauses: [(Scope::Range("+1201555".to_owned()), learnt)].into(), ..Seen::default() };
+    let full_range = Seen { others_in_range: 20, ..Seen::default() };
+    let lifted = |limits: &TextLimits, seen: &Seen| {
+        judge((limits, Strictness::Lifted), SENDING, seen, &to(MOBILE), NOW).map_err(|refusal| refusal.rule())
+    };
+    for seen in [paused, range(5, 0), country(10, 60), store(50, 0), full_range, under_way(5, 10, 50)] {
+        assert!(judge((&limits(), Strictness::Usual), SENDING, &seen, &to(MOBILE), NOW).is_err());
+        assert_eq!(lifted(&limits(), &seen), Ok(()));
+    }
+    let day = || Seen { to_number: (0..12).map(|n| NOW - TimeDelta::hours(2 + n)).collect(), ..Seen::default() };
+    for (seen, rule) in [
+        (Seen { to_number: vec![NOW], ..Seen::default() }, "seconds_between_texts"),
+        (day(), "texts_per_number_and_day"),
+        (Seen { everywhere: 20, ..Seen::default() }, "daily_texts_per_number"),
+        (Seen { unused_of_address: 10, ..Seen::default() }, "numbers_per_address_and_day"),
+        (Seen { country: in_country(1_000, 0), ..Seen::default() }, "texts_per_country_and_day"),
+        (Seen { store: today(1_000, 0), ..Seen::default() }, "texts_per_day"),
+        (Seen { store: today(700, 700), ..Seen::default() }, "texts_reserved_percent"),
+    ] {
+        assert_eq!(lifted(&limits(), &seen), Err(rule));
+    }
+    assert_eq!(lifted(&TextLimits { pause: pause(), ..limits() }, &Seen::default()), Err("texts_paused"));
+}
+
+#[test]
+fn it_is_asked_for_from_three_quarters_of_a_limit_on() {
+    let early = |seen: &Seen| judge((&limits(), Strictness::Early), SENDING, seen, &to(MOBILE), NOW).err().map(|refusal| refusal.rule());
+    let of_address = |unused_of_address| Seen { unused_of_address, ..Seen::default() };
+    let of_range = |others_in_range| Seen { others_in_range, ..Seen::default() };
+    for (seen, rule) in [
+        (of_address(6), None),
+        (of_address(7), Some("numbers_per_address_and_day")),
+        (of_range(14), None),
+        (of_range(15), Some("numbers_per_range")),
+        (under_way(2, 0, 0), None),
+        (under_way(3, 0, 0), Some("unused_codes_per_range")),
+        (Seen { store: today(699, 699), ..Seen::default() }, None),
+    ] {
+        assert_eq!(early(&seen), rule);
+    }
+}
+
+#[test]
+fn what_solved_challenges_may_let_through_grows_with_the_codes_that_are_used() {
+    assert_eq!([0, 10].map(|used| allowed_by_challenge(&limits(), used)), [50, 60]);
+    assert_eq!(allowed_by_challenge(&TextLimits { unused_codes_per_store: 0, ..limits() }, 10), 0);
 }

@@ -45,6 +45,9 @@ const VERIFIERS: Shown = Story("webhooks/verifying.rs", "the_verifiers_of_the_do
 /// Each block: its page, its language, words within it, and how it is shown.
 const BLOCKS: &[(&str, &str, &str, Shown)] = &[
     ("architecture", "text", "the program", Story("architecture/documented.rs", "the_floors_are_those_of_the_crate")),
+    ("challenges", "toml", "[storefront.challenge]", Settings),
+    ("challenges", "json", "challenge_required", Output),
+    ("challenges", "json", "invalid-input-response", Output),
     ("commands", "sh", "portico webhook list", OfProgram),
     ("commands", "sh", "portico completions", OfProgram),
     ("console", "bash", "portico operator create", OfProgram),
@@ -95,6 +98,7 @@ const BLOCKS: &[(&str, &str, &str, Shown)] = &[
     ("sms-providers", "rs", "`[sms.vonage]`", SMS),
     ("sms-providers", "rs", "impl Vonage", SMS),
     ("sms-providers", "rs", "fn judge", SMS),
+    ("sms-providers", "rs", "fn read_receipt", SMS),
     ("sms-providers", "rs", "pub vonage", SMS),
     ("sms-providers", "rs", "Self::Vonage =>", SMS),
     ("sms-providers", "rs", "ProviderName::Vonage =>", SMS),

@@ -111,7 +111,7 @@ impl Http {
         exchange::hand_over(request.headers(self.headers.clone()), |answer| self.judge(answer)).await
     }
 
-    fn judge(&self, answer: &Answer) -> Result<(), SendTextError> {
+    fn judge(&self, answer: &Answer) -> Result<Option<String>, SendTextError> {
         let status = answer.status.as_u16();
         if self.unreachable.is_on(answer) {
             let detail = match self.unreachable.value_in(answer) {
@@ -120,7 +120,7 @@ impl Http {
             };
             Err(SendTextError::new(SendTextErrorKind::Unreachable, detail))
         } else if self.taken.is_on(answer) {
-            Ok(())
+            Ok(None)
         } else {
             Err(SendTextError::new(SendTextErrorKind::of_status(answer.status), format!("status {status}")))
         }
