@@ -28,8 +28,8 @@
 //! purpose  metrics          what a code is for; what is counted of codes, texts and sign-ins
 //! ```
 //!
-//! * [`codes`] counts a guess in a committed statement before it is compared. Parallel guesses therefore never get more than five
-//!   comparisons out of one code.
+//! * [`codes`] counts a guess and commits before anybody learns how it compares. Parallel guesses wait for each other's counts and therefore
+//!   never get more than five comparisons out of one code.
 //! * [`guessing`] says how guesses are limited: by account, by client, and by both. Strangers do not lock out a customer on a device that the
 //!   customer has used before.
 //! * [`sms_guard`] is the guard that every text passes. Its table `texts` is the log; what a store's day has brought is counted beside it.

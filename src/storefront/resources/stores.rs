@@ -59,6 +59,8 @@ crate::fields! {
         web_otp_domain: Option<WebOtpDomain>,
         /// The hash of the store's Android app, which may read the codes of texts: every text contains it (SMS Retriever).
         android_app_hash: Option<AndroidAppHash>,
+        /// Whether every sign-in publishes the event customer.signed_in.
+        sign_in_events: bool,
     }
     by_hand {
         /// Whether an operator paused the texts.
