@@ -59,6 +59,14 @@ crate::labels! {
 }
 
 crate::labels! {
+    /// Of a registration that a company's server was asked about.
+    pub struct HookLabels {
+        /// `allowed`, `refused`, `failed`, or `busy`: not asked, because too many questions were under way.
+        pub outcome: &'static str,
+    }
+}
+
+crate::labels! {
     /// Of a look-up in the list of breached passwords.
     pub struct BreachLabels {
         /// `clean`, `breached`, or `failed`.
@@ -76,6 +84,7 @@ pub struct Metrics {
     sign_ins: Family<SignInLabels, Counter>,
     notices: Family<NoticeLabels, Counter>,
     breaches: Family<BreachLabels, Counter>,
+    hooks: Family<HookLabels, Counter>,
 }
 
 impl Metrics {
@@ -87,6 +96,7 @@ impl Metrics {
         registry.register("portico_sign_ins", "Attempts of customers to sign in", &self.sign_ins);
         registry.register("portico_notices", "Messages that tell customers what happened to their accounts", &self.notices);
         registry.register("portico_breached_password_checks", "Look-ups of new passwords in the list of breached ones", &self.breaches);
+        registry.register("portico_registration_hook_questions", "Registrations that servers of companies were asked about", &self.hooks);
     }
 
     pub fn issued(&self, channel: &'static str) {
@@ -111,6 +121,10 @@ impl Metrics {
 
     pub fn looked_up_password(&self, outcome: &'static str) {
         self.breaches.get_or_create(&BreachLabels { outcome }).inc();
+    }
+
+    pub fn asked_hook(&self, outcome: &'static str) {
+        self.hooks.get_or_create(&HookLabels { outcome }).inc();
     }
 
     pub fn tried(&self, method: &str, signed_in: bool) {

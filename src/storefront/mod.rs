@@ -18,6 +18,7 @@
 //! state                     the data that the handlers share, and the settings
 //! sms_guard                 what a text must pass before it is sent
 //! company_providers         identity providers of companies, in place of those of the deployment
+//! registration_hooks        servers of companies that are asked before a customer registers
 //! caches  messages          sessions and stores for a second; the wording of texts and mails
 //! tokens                    tokens of customers: issued, looked up, revoked
 //! audit                     every attempt to sign in
@@ -65,6 +66,7 @@ mod metrics;
 mod moving_in;
 mod passwords;
 mod purpose;
+mod registration_hooks;
 mod resources;
 mod routes;
 mod sending;
@@ -86,6 +88,7 @@ pub use company_providers::CompanyProviders;
 pub use customers::{ProvenContacts, company_of_customer, find_proven_contacts};
 pub use messages::{Fault, Messages, MessagesError, Settings as MessagesSettings};
 pub use moving_in::{Import, Options as ImportOptions, Report as ImportReport};
+pub use registration_hooks::RegistrationHooks;
 pub use resources::{LARGER_BODY, StoreBody, StoreRecord, Stores, extension as operator_extension};
 pub use routes::{PATH, Routes, describe};
 pub use state::{Parts, Settings, Storefront};
@@ -99,7 +102,8 @@ use accounts::{
 use sending::notices;
 
 /// The columns that hold secrets.
-pub const SEALED: [SealedColumn; 2] = [devices::SEALED, company_providers::SEALED];
+pub const SEALED: [SealedColumn; 4] =
+    [devices::SEALED, company_providers::SEALED, registration_hooks::SEALED[0], registration_hooks::SEALED[1]];
 
 impl Storefront {
     /// Deletes expired data: windows of limits that have passed, codes and tallies of wrong guesses older than a day (a month if they locked

@@ -206,6 +206,12 @@ impl VerifiedCode {
         Ok(())
     }
 
+    /// Gives a right code back whose action was refused: it stays valid. The guess stays counted on it, so that it authorizes no more tries than
+    /// there may be guesses, and is taken back from the account, because it was not wrong.
+    pub async fn give_back(self, conn: &mut Connection) -> Result<(), sqlx::Error> {
+        queries::take_wrong_back(conn, self.guess.store, &self.subject).await
+    }
+
     /// A code for an unproven phone number was mailed to the account that lists it, so it proves nothing about the number. Such a
     /// code must not reset the tally: otherwise an attacker who guesses the codes of the number's owner could reset it with codes
     /// of their own.

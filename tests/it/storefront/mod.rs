@@ -35,6 +35,7 @@ mod profile;
 mod providers;
 mod pumping;
 mod registration;
+mod registration_hooks;
 mod security_events;
 mod sessions;
 mod sign_in_by_mail;

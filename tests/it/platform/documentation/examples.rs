@@ -102,6 +102,7 @@ const BLOCKS: &[(&str, &str, &str, Shown)] = &[
     ("storefront", "json", "email_verified", STOREFRONT),
     ("storefront", "json", "fresh_sign_in_required", Output),
     ("storefront", "json", "\"auth_time\"", Output),
+    ("storefront", "json", "customer.registering", Output),
     ("storefront", "json", "\"review\"", Output),
     ("storefront", "json", "number_cooldown", Output),
     ("storefront", "json", "\"sessions\"", STOREFRONT),
