@@ -5,8 +5,8 @@ use std::fmt;
 use uuid::Uuid;
 
 use crate::kernel::ids::{
-    CompanyId, CustomerId, GatewayId, IdentityProviderId, KeyId, OperatorId, OperatorSessionId, PortalLinkId, StoreId, SubscriptionId,
-    TestIdentityId,
+    CompanyId, CustomerId, GatewayId, IdentityProviderId, KeyId, OperatorId, OperatorSessionId, PortalLinkId, RegistrationHookId, StoreId,
+    SubscriptionId, TestIdentityId,
 };
 
 /// What was done to a record.
@@ -70,6 +70,8 @@ pub enum ChangedRecord {
     TestIdentity(TestIdentityId),
     /// An identity provider of a company.
     IdentityProvider(IdentityProviderId),
+    /// A server that is asked before a customer registers.
+    RegistrationHook(RegistrationHookId),
 }
 
 impl ChangedRecord {
@@ -87,6 +89,7 @@ impl ChangedRecord {
         "portal_link",
         "test_identity",
         "identity_provider",
+        "registration_hook",
     ];
 
     /// One of [`Self::KINDS`].
@@ -104,6 +107,7 @@ impl ChangedRecord {
             Self::PortalLink(_) => "portal_link",
             Self::TestIdentity(_) => "test_identity",
             Self::IdentityProvider(_) => "identity_provider",
+            Self::RegistrationHook(_) => "registration_hook",
         }
     }
 
@@ -120,6 +124,7 @@ impl ChangedRecord {
             Self::PortalLink(id) => id.uuid(),
             Self::TestIdentity(id) => id.uuid(),
             Self::IdentityProvider(id) => id.uuid(),
+            Self::RegistrationHook(id) => id.uuid(),
         }
     }
 
@@ -138,6 +143,7 @@ impl ChangedRecord {
             Self::PortalLink(id.into()),
             Self::TestIdentity(id.into()),
             Self::IdentityProvider(id.into()),
+            Self::RegistrationHook(id.into()),
         ];
         kinds.into_iter().find(|record| record.kind() == kind)
     }
@@ -158,6 +164,7 @@ impl fmt::Display for ChangedRecord {
             Self::PortalLink(id) => id.fmt(f),
             Self::TestIdentity(id) => id.fmt(f),
             Self::IdentityProvider(id) => id.fmt(f),
+            Self::RegistrationHook(id) => id.fmt(f),
         }
     }
 }

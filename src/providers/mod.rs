@@ -14,6 +14,8 @@ mod route_name;
 mod settings;
 pub mod sms;
 
+pub use body::{ReadError, read_up_to};
+pub use outgoing::send;
 pub use reach::{NoResponse, reach};
 pub use route_name::{InvalidRouteName, RouteName};
 pub use settings::{OWN_SECTIONS, Settings};

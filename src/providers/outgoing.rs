@@ -6,7 +6,7 @@ use crate::kernel::traces::{self, SpanKind, TRACEPARENT};
 
 /// Sends a request. If what needs it is recorded, so is this, and the provider is told the span. The span has neither the path nor the body,
 /// which may be personal.
-pub(super) async fn send(request: RequestBuilder, name: &'static str) -> reqwest::Result<Response> {
+pub async fn send(request: RequestBuilder, name: &'static str) -> reqwest::Result<Response> {
     let Some(mut span) = traces::part_now(SpanKind::Client, name) else { return request.send().await };
     let answer = request.header(TRACEPARENT, span.context().header_value()).send().await;
     match &answer {

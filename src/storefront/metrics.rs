@@ -59,6 +59,14 @@ crate::labels! {
 }
 
 crate::labels! {
+    /// Of a registration that a company's server was asked about.
+    pub struct HookLabels {
+        /// `allowed`, `refused`, `failed`, or `busy`: not asked, because too many questions were under way.
+        pub outcome: &'static str,
+    }
+}
+
+crate::labels! {
     /// Of a look-up in the list of breached passwords.
     pub struct BreachLabels {
         /// `clean`, `breached`, or `failed`.
@@ -96,6 +104,7 @@ pub struct Metrics {
     breaches: Family<BreachLabels, Counter>,
     challenges: Family<ChallengeLabels, Counter>,
     receipts: Family<ReceiptLabels, Counter>,
+    hooks: Family<HookLabels, Counter>,
 }
 
 impl Metrics {
@@ -109,6 +118,7 @@ impl Metrics {
         registry.register("portico_breached_password_checks", "Look-ups of new passwords in the list of breached ones", &self.breaches);
         registry.register("portico_challenges", "Challenges that were asked for, and tokens that were sent", &self.challenges);
         registry.register("portico_sms_receipts", "What SMS providers reported of texts", &self.receipts);
+        registry.register("portico_registration_hook_questions", "Registrations that servers of companies were asked about", &self.hooks);
     }
 
     pub fn issued(&self, channel: &'static str) {
@@ -141,6 +151,10 @@ impl Metrics {
 
     pub fn received_receipt(&self, provider: &'static str, outcome: &'static str) {
         self.receipts.get_or_create(&ReceiptLabels { provider, outcome }).inc();
+    }
+
+    pub fn asked_hook(&self, outcome: &'static str) {
+        self.hooks.get_or_create(&HookLabels { outcome }).inc();
     }
 
     pub fn tried(&self, method: &str, signed_in: bool) {

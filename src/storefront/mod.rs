@@ -21,6 +21,7 @@
 //! sms_guard                 what a text must pass before it is sent
 //! company_providers         identity providers of companies, in place of those of the deployment
 //! challenges                what a suspicious request has to show
+//! registration_hooks        servers of companies that are asked before a customer registers
 //! caches  messages          sessions and stores for a second; the wording of texts and mails
 //! tokens                    tokens of customers: issued, looked up, revoked
 //! audit                     every attempt to sign in
@@ -31,8 +32,8 @@
 //! purpose  metrics          what a code is for; what is counted of codes, texts and sign-ins
 //! ```
 //!
-//! * [`codes`] counts a guess in a committed statement before it is compared. Parallel guesses therefore never get more than five
-//!   comparisons out of one code.
+//! * [`codes`] counts a guess and commits before anybody learns how it compares. Parallel guesses wait for each other's counts and therefore
+//!   never get more than five comparisons out of one code.
 //! * [`guessing`] says how guesses are limited: by account, by client, and by both. Strangers do not lock out a customer on a device that the
 //!   customer has used before.
 //! * [`challenges`] asks suspicious requests for what programs cannot show cheaply. It lifts the softer rules of the guard and no other limit.
@@ -72,6 +73,7 @@ mod moving_in;
 mod passwords;
 mod purpose;
 mod receipts;
+mod registration_hooks;
 mod resources;
 mod routes;
 mod sending;
@@ -94,6 +96,7 @@ pub use customers::{ProvenContacts, company_of_customer, find_proven_contacts};
 pub use messages::{Fault, Messages, MessagesError, Settings as MessagesSettings};
 pub use moving_in::{Import, Options as ImportOptions, Report as ImportReport};
 pub use receipts::{receipt_description, receipt_routes};
+pub use registration_hooks::RegistrationHooks;
 pub use resources::{LARGER_BODY, StoreBody, StoreRecord, Stores, extension as operator_extension};
 pub use routes::{PATH, Routes, describe};
 pub use state::{Parts, Settings, Storefront};
@@ -107,7 +110,8 @@ use accounts::{
 use sending::notices;
 
 /// The columns that hold secrets.
-pub const SEALED: [SealedColumn; 2] = [devices::SEALED, company_providers::SEALED];
+pub const SEALED: [SealedColumn; 4] =
+    [devices::SEALED, company_providers::SEALED, registration_hooks::SEALED[0], registration_hooks::SEALED[1]];
 
 impl Storefront {
     /// Deletes expired data: windows of limits that have passed, codes and tallies of wrong guesses older than a day (a month if they locked

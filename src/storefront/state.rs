@@ -34,8 +34,9 @@ use crate::storefront::company_providers::{self, CompanyProviders};
 use crate::storefront::guessing::{Client, Guess, Kind};
 use crate::storefront::messages::Messages;
 use crate::storefront::metrics::Metrics;
+use crate::storefront::registration_hooks::{self, RegistrationHooks};
 use crate::storefront::sms_guard::{self, DeploymentLimits, Judging};
-use crate::webhooks::CompanyClients;
+use crate::webhooks::{CompanyClients, Hooks};
 
 /// The SMS guard counts the texts to a number for a day, even if its account is closed in the meantime.
 const MIN_ERASE_AFTER: TimeDelta = TimeDelta::days(1);
@@ -148,6 +149,7 @@ pub struct Shared {
     pub(super) messages: Messages,
     pub(super) identity_providers: IdentityProviders,
     pub(super) company_providers: CompanyProviders,
+    pub(super) registration_hooks: RegistrationHooks,
     pub(super) card: Card,
     pub(super) breached_passwords: BreachedPasswords,
     /// Asks suspicious requests for a challenge.
@@ -213,7 +215,15 @@ impl Storefront {
             key: application_key.clone(),
             lifecycle: lifecycle.clone(),
             deployment: identity_providers.clone(),
-            clients: company_clients,
+            clients: company_clients.clone(),
+        });
+        let metrics = Metrics::default();
+        let registration_hooks = RegistrationHooks::new(registration_hooks::Parts {
+            pool: pool.clone(),
+            clock: clock.clone(),
+            key: application_key.clone(),
+            hooks: Hooks::new(company_clients),
+            metrics: metrics.clone(),
         });
         let breached_passwords = BreachedPasswords::new(settings.breached_passwords.as_ref());
         let metrics = Metrics::default();
@@ -240,6 +250,7 @@ impl Storefront {
             messages,
             identity_providers,
             company_providers,
+            registration_hooks,
             card,
             breached_passwords,
             challenges,
@@ -261,6 +272,11 @@ impl Storefront {
     /// The identity providers of companies.
     pub fn company_providers(&self) -> &CompanyProviders {
         &self.company_providers
+    }
+
+    /// The registration hooks of stores.
+    pub fn registration_hooks(&self) -> &RegistrationHooks {
+        &self.registration_hooks
     }
 
     /// Reserves a place for a password of a customer.

@@ -15,8 +15,8 @@ use crate::webhooks::targets::{CheckedNames, EndpointUrl, TargetError, Targets};
 
 /// The limit of connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a connection is kept for the next request. Many companies have few requests each.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a connection is kept for the next request. Many servers close one that was idle for five seconds; a request must not run into that.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Makes clients. Clones share what it takes.
 #[derive(Clone, Debug)]

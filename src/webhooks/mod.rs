@@ -25,6 +25,7 @@
 //! sending  forwarding  permits     one signed POST; the headers of an event sent outside the hub; how many POSTs at a time
 //! progress  colleagues             when the worker has last completed a round; which other workers are alive
 //! tracks                           the connections on which deliveries are moved
+//! hooks                            questions to servers of companies, whose answers decide what happens here
 //! endpoint                         how a subscription's endpoint is addressed: timeout, headers, secrets and signatures, cached
 //! company_clients                  clients for other addresses that companies name, such as those of their identity providers
 //! targets  delivery_state          where webhooks may be sent; the states of a delivery, its lanes and the retry schedule
@@ -85,6 +86,7 @@ mod figures;
 mod follow_up;
 mod forwarding;
 mod health;
+mod hooks;
 mod latency;
 mod metrics;
 mod permits;
@@ -108,11 +110,12 @@ use crate::resources::Extension;
 pub use company_clients::{CompanyClients, NoClient};
 pub use delivering::{Delivering, SettingsError};
 pub use delivery_log::Delivery;
-pub use endpoint::{LONGEST_ATTEMPT, SEALED, SigningSecret};
+pub use endpoint::{LONGEST_ATTEMPT, SEALED, SealedSecrets, SigningSecret};
 pub use engine::attempts::erase_responses;
 pub use engine::backlog::Backlog;
 pub use figures::EXPIRES_SOON;
 pub use forwarding::{Forwarder, ReadEvent};
+pub use hooks::{Hook, Hooks, NoAnswer, NoHook};
 pub use replays::Replay;
 pub use sending::{Attempt, Claimed};
 pub use settings::Settings;

@@ -69,6 +69,12 @@ pub const KINDS: &[Kind] = &[
         columns: &["id", "name", "status", "audiences", "created_at"],
     },
     Kind {
+        command: "registration-hook",
+        about: "Servers of a company that are asked before a customer registers",
+        routes: ("storefront", "registration-hooks"),
+        columns: &["id", "store", "url", "status", "on_failure", "created_at"],
+    },
+    Kind {
         command: "changes",
         about: "The audit trail of a running service: who changed what",
         routes: ("developers", "changes"),

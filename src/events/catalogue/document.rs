@@ -6,8 +6,12 @@ use serde_json::{Map, Value};
 use crate::events::catalogue::merge_patch::merge;
 use crate::events::catalogue::{EventType, Publisher};
 
-const GROUPS: [&str; 3] =
-    [include_str!("documents/customer.json"), include_str!("documents/texts.json"), include_str!("documents/payment.json")];
+const GROUPS: [&str; 4] = [
+    include_str!("documents/customer.json"),
+    include_str!("documents/security.json"),
+    include_str!("documents/texts.json"),
+    include_str!("documents/payment.json"),
+];
 const COMMON: &str = include_str!("documents/common.json");
 /// The prefix of references to a definition in `common.json`.
 const TO_COMMON: &str = "common.json#/$defs/";

@@ -15,6 +15,10 @@ names! {
     CUSTOMER_CREATED, "customer.created";
     CUSTOMER_UPDATED, "customer.updated";
     CUSTOMER_CLOSED, "customer.closed";
+    CUSTOMER_SIGNED_IN, "customer.signed_in";
+    CUSTOMER_LOCKED_OUT, "customer.locked_out";
+    CUSTOMER_CONTACT_CHANGED, "customer.contact_changed";
+    CUSTOMER_DEVICE_ADDED, "customer.device_added";
     TEXTS_PAUSED, "texts.paused";
     TEXTS_RESUMED, "texts.resumed";
     PAYMENT_SUCCEEDED, "payment.succeeded";

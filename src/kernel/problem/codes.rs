@@ -69,6 +69,8 @@ problem_codes! {
     IdentityNotVerified, 401, "identity_not_verified", "Identity not verified", "The sign-in with this provider could not be verified. Please try again.";
     ProviderNotConfigured, 404, "provider_not_configured", "Provider not configured", "This shop does not offer this sign-in.";
     ProviderUnavailable, 503, "provider_unavailable", "Provider unavailable", "This sign-in is not available at the moment. Please try again or use another one.";
+    RegistrationRefused, 403, "registration_refused", "Registration refused", "This shop did not accept the registration.";
+    RegistrationHookUnavailable, 503, "registration_hook_unavailable", "Registration unavailable", "Nobody can register at the moment. Please try again in a moment.";
     AccountBanned, 403, "account_banned", "Account banned", "This account is banned. Please contact the shop.";
     AccountClosed, 409, "account_closed", "Account closed", "This account is closed.";
     FreshSignInRequired, 403, "fresh_sign_in_required", "Fresh sign-in required", "Please confirm that it is you, with a code, your password or by signing in again.";

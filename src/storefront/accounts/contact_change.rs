@@ -20,7 +20,7 @@ use crate::storefront::accounts::take_back::{self, Remembered};
 use crate::storefront::audit::ClientInfo;
 use crate::storefront::challenges::{ChallengeAnswer, Shown};
 use crate::storefront::codes::{self, Issued, Submission, Target, VerifiedCode};
-use crate::storefront::customers::{self, Customer};
+use crate::storefront::customers::{self, ContactChange, Customer, SecurityEvent};
 use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Routes, body, describe};
@@ -192,6 +192,8 @@ async fn change(
     };
     let lost = customers::settle_claims(&mut tx, (caller.origin(), caller.store.id), customer.id, &identity, now).await?;
     customers::publish(&mut tx, caller.origin(), CUSTOMER_UPDATED, &customer, now).await?;
+    let changes = ContactChange::between(&before, &customer).into_iter().map(SecurityEvent::ContactChanged);
+    customers::publish_security(&mut tx, (caller.origin(), caller.store.id), customer.id, changes, now).await?;
     tx.commit().await?;
     storefront.caches.invalidate_losers(lost);
     storefront.caches.invalidate_customer(customer.id);

@@ -3,6 +3,7 @@
 
 use crate::kernel::database::Connection;
 use crate::kernel::error_chain::chain;
+use crate::storefront::customers;
 use crate::storefront::guessing::{self, Guess};
 use crate::storefront::passwords::{self, Counted};
 use crate::storefront::state::Storefront;
@@ -60,6 +61,11 @@ impl Drop for InFlight<'_> {
 
 async fn count(storefront: Storefront, guess: Guess, counted: Counted) -> Result<(), sqlx::Error> {
     let mut conn = storefront.pool.acquire().await?;
-    passwords::settle_wrong(&mut conn, guess.store, &counted.subject, guess.now).await?;
+    let mut tx = conn.begin().await?;
+    let begun = passwords::settle_wrong(&mut tx, guess.store, &counted.subject, guess.now).await?;
+    if let Some((customer, lockout)) = guessing::account_of(&counted.subject).zip(begun) {
+        customers::publish_lockout(&mut tx, (guess.store, customer), ("passwords", lockout), guess.now).await?;
+    }
+    tx.commit().await?;
     guessing::note_wrong(&mut conn, &storefront.challenges.suspects, &guess, &counted.subject).await
 }

@@ -25,6 +25,7 @@ use crate::storefront::customers::{self, NewCustomer, Profile};
 use crate::storefront::guessing::Client;
 use crate::storefront::passwords;
 use crate::storefront::purpose::Purpose;
+use crate::storefront::registration_hooks;
 use crate::storefront::routes::{self, Body, Routes, Sent, body, describe, describe_with};
 use crate::storefront::sending::{read_number, send_limit};
 use crate::storefront::state::Storefront;
@@ -35,6 +36,7 @@ pub fn routes() -> Routes<Storefront> {
     let asking = asking.refusing(codes::TEXT_REFUSALS).refusing(codes::MAIL_REFUSALS);
     let opening = describe_with("Create an account with a verification code, and sign in.", StatusCode::CREATED, routes::login());
     let opening = opening.refusing(codes::CODE_REFUSALS).refusing(&[ProblemCode::AccountExists, ProblemCode::Overloaded]);
+    let opening = opening.refusing(registration_hooks::REFUSALS);
     let opening = opening.taking_body(RegistrationRequest::schema()).restricting("password", passwords::length());
     let opening = opening
         .restricting("name", json!({ "minLength": 1, "maxLength": customers::NAME_MAX_LEN }))
@@ -229,10 +231,8 @@ async fn create_account(storefront: &Storefront, attempt: &SignInAttempt<'_>, re
         None => None,
     };
 
-    let now = storefront.clock.now();
-    let mut tx = storefront.pool.begin().await?;
-    let newcomer = NewCustomer {
-        id: CustomerId::new(now),
+    let mut newcomer = NewCustomer {
+        id: CustomerId::new(storefront.clock.now()),
         store: store.id,
         name: registration.name,
         email_is_proven: registration.email.as_ref().is_some_and(|email| email.key() == verified_code.identity()),
@@ -240,9 +240,21 @@ async fn create_account(storefront: &Storefront, attempt: &SignInAttempt<'_>, re
         email: registration.email,
         phone: registration.phone,
         password_hash,
-        test_identity: verified_code.test_identity(&mut tx).await?,
+        test_identity: None,
         profile: Profile::default(),
     };
+    // The hashing threads wait for nobody: the place there is free again.
+    let hook = storefront.registration_hooks.of(&mut storefront.pool.acquire().await?, store).await?;
+    if let Some(hook) = hook
+        && let Err(refusal) = storefront.registration_hooks.ask(&hook, attempt, &newcomer).await
+    {
+        verified_code.give_back(&mut storefront.pool.acquire().await?).await?;
+        return Err(refusal.into());
+    }
+
+    let now = storefront.clock.now();
+    let mut tx = storefront.pool.begin().await?;
+    newcomer.test_identity = verified_code.test_identity(&mut tx).await?;
     customers::lock_claims(&mut tx, &newcomer).await?;
     verified_code.consume(&mut tx, now).await?;
     let (customer, lost) = customers::open_account(&mut tx, attempt.origin(), &newcomer, now).await.map_err(refuse_taken)?;

@@ -7,12 +7,13 @@ use serde_json::{Map, Value, json};
 
 use crate::kernel::database::Connection;
 use crate::kernel::error_chain::chain;
+use crate::kernel::ids::{CustomerId, SessionId};
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::providers::identity::Provider;
 use crate::storefront::accounts::{ending, known_devices, review};
 use crate::storefront::audit::{self, Method, SignInAttempt};
-use crate::storefront::customers::Customer;
+use crate::storefront::customers::{self, Customer, SecurityEvent};
 use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::sending::notices::{self, Occurrence};
 use crate::storefront::state::{Settings, Storefront};
@@ -24,6 +25,7 @@ pub struct SignedIn {
     token: SecretString,
     /// The session that the token opens.
     pub(in crate::storefront) session: TokenId,
+    session_id: SessionId,
     pub(in crate::storefront) customer: Customer,
     /// What was known of the customer before the sign-in.
     before: Before,
@@ -34,8 +36,8 @@ pub struct SignedIn {
 }
 
 impl SignedIn {
-    fn new(Issued { token, number, before }: Issued, customer: Customer) -> Self {
-        Self { token, session: number, customer, before, linked: None, has_new_password: false }
+    fn new(Issued { token, number, session, before }: Issued, customer: Customer) -> Self {
+        Self { token, session: number, session_id: session, customer, before, linked: None, has_new_password: false }
     }
 
     /// The login response of interface 1. With `storefront.flat_login` it also contains the customer's fields at its top level.
@@ -65,6 +67,7 @@ impl Storefront {
     ) -> Result<SignedIn, Problem> {
         refuse_banned(&customer)?;
         let issued = tokens::issue(conn, attempt, customer.id, self.settings.session_expires_at(now, now), now).await?;
+        announce(conn, attempt, (customer.id, issued.session), now).await?;
         Ok(SignedIn::new(issued, customer))
     }
 
@@ -79,9 +82,36 @@ impl Storefront {
     ) -> Result<Option<SignedIn>, Problem> {
         refuse_banned(&customer)?;
         let expires_at = self.settings.session_expires_at(now, now);
-        let issued = tokens::issue_unless_password_replaced(conn, attempt, &customer, expires_at, now).await?;
+        let issued = match attempt.store.sign_in_events {
+            // One statement is a transaction of its own.
+            false => tokens::issue_unless_password_replaced(conn, attempt, &customer, expires_at, now).await?,
+            true => {
+                let mut tx = conn.begin().await?;
+                let issued = tokens::issue_unless_password_replaced(&mut tx, attempt, &customer, expires_at, now).await?;
+                if let Some(issued) = &issued {
+                    announce(&mut tx, attempt, (customer.id, issued.session), now).await?;
+                }
+                tx.commit().await?;
+                issued
+            }
+        };
         Ok(issued.map(|issued| SignedIn::new(issued, customer)))
     }
+}
+
+/// Publishes the sign-in, if the store wants to know.
+async fn announce(
+    conn: &mut Connection,
+    attempt: &SignInAttempt<'_>,
+    (customer, session): (CustomerId, SessionId),
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
+    if !attempt.store.sign_in_events {
+        return Ok(());
+    }
+    let (method, device, address) = (attempt.method.as_str(), &attempt.client.device(), attempt.client.address);
+    let signed_in = SecurityEvent::SignedIn { method, session, device, address };
+    customers::publish_security(conn, (attempt.origin(), attempt.store.id), customer, [signed_in], now).await
 }
 
 fn refuse_banned(customer: &Customer) -> Result<(), Problem> {
@@ -158,7 +188,7 @@ async fn follow_up(storefront: &Storefront, (attempt, languages): (&SignInAttemp
 async fn settle(
     storefront: &Storefront,
     (attempt, device): (&SignInAttempt<'_>, &str),
-    SignedIn { customer, before, .. }: &SignedIn,
+    SignedIn { customer, session_id, before, .. }: &SignedIn,
     now: DateTime<Utc>,
 ) -> Result<bool, sqlx::Error> {
     let kept = storefront.settings.sessions_per_customer.get();
@@ -166,5 +196,5 @@ async fn settle(
     if before.sessions >= i64::from(kept / 2) && ending::end_surplus(&mut storefront.pool.acquire().await?, customer.id, kept, now).await? {
         storefront.caches.invalidate_customer(customer.id);
     }
-    known_devices::remember(storefront, (attempt.store.id, customer.id), device, before.device, now).await
+    known_devices::remember(storefront, (attempt, device), (customer.id, *session_id), before.device, now).await
 }

@@ -1,4 +1,4 @@
-//! Checking a guess: count, commit, compare. A right code is then consumed, once.
+//! Checking a guess: count, compare, commit. A right code is then consumed, once.
 
 use chrono::{DateTime, Utc};
 use secrecy::SecretString;
@@ -147,9 +147,10 @@ async fn judge_and_count(
     digits: &SecretString,
 ) -> Result<Judged, CheckError> {
     let mut conn = storefront.pool.acquire().await?;
-    let CountedGuess { identity, subject, wrong, lockout, is_favoured, code } = queries::count_guess(&mut conn, &guess, purpose, target)
-        .await?
-        .inspect_err(|_| storefront.metrics.refused_guess("code", "exceeded"))?;
+    let mut tx = conn.begin().await?;
+    let counted = queries::count_guess(&mut tx, &guess, purpose, target).await?;
+    let CountedGuess { identity, subject, wrong, lockout, begins, is_favoured, code } =
+        counted.inspect_err(|_| storefront.metrics.refused_guess("code", "exceeded"))?;
     let asked_by = code.as_ref().and_then(|code| code.asked_by.clone());
     let (no_code, none) = (Uuid::nil(), SecretDigest::from([0; 32]));
     let (id, digest) = code.as_ref().map_or((no_code, &none), |code| (code.id, &code.digest));
@@ -157,6 +158,12 @@ async fn judge_and_count(
     let matches = is_digest(digest, &storefront.application_key, id, digits);
     let guessed = code.map(|code| GuessedCode { guesses: code.guesses, expires_at: code.expires_at, is_used: code.is_used, matches, code });
     let verdict = judge(guessed, Tally { wrong, lockout, is_favoured }, guess.now);
+    if let Some((customer, lockout)) = guessing::account_of(&subject).zip(begins)
+        && !matches!(verdict, Verdict::Right(_))
+    {
+        customers::publish_lockout(&mut tx, (guess.store, customer), ("codes", lockout), guess.now).await?;
+    }
+    tx.commit().await?;
     storefront.metrics.guessed(verdict.as_str());
     if verdict.is_wrong() {
         guessing::note_wrong(&mut conn, &storefront.challenges.suspects, &guess, &subject).await?;
@@ -197,6 +204,12 @@ impl VerifiedCode {
         self.reset_lockout(conn).await?;
         sms_guard::note_code_used(conn, self.id, now).await?;
         Ok(())
+    }
+
+    /// Gives a right code back whose action was refused: it stays valid. The guess stays counted on it, so that it authorizes no more tries than
+    /// there may be guesses, and is taken back from the account, because it was not wrong.
+    pub async fn give_back(self, conn: &mut Connection) -> Result<(), sqlx::Error> {
+        queries::take_wrong_back(conn, self.guess.store, &self.subject).await
     }
 
     /// A code for an unproven phone number was mailed to the account that lists it, so it proves nothing about the number. Such a

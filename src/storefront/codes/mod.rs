@@ -2,7 +2,7 @@
 //! `docs/specification/decisions.md`, section 4).
 //!
 //! [`issue`] replaces the previous code of the same purpose and identity, unless that code is younger than one minute. [`check`]
-//! counts the guess in a committed statement of its own and compares afterwards. Only the [`asker`] is told more than that a code is not
+//! counts the guess and commits before anybody learns the verdict. Only the [`asker`] is told more than that a code is not
 //! valid. It returns a
 //! [`VerifiedCode`], which the flow must consume in its own transaction. Only one caller can consume a code.
 

@@ -8,7 +8,7 @@ use crate::events::Origin;
 use crate::events::names::CUSTOMER_UPDATED;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, StoreId};
-use crate::storefront::customers::{publish, queries};
+use crate::storefront::customers::{ContactChange, SecurityEvent, publish, publish_security, queries};
 
 /// The accounts that lost a claim in a transaction that is not yet committed.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl LostClaims {
     }
 }
 
-/// Removes `identity`, which `owner` has proven, from every other account that lists it unproven, and publishes an event for each
+/// Removes `identity`, which `owner` has proven, from every other account that lists it unproven, and publishes events for each
 /// of these accounts.
 pub async fn settle_claims(
     conn: &mut Connection,
@@ -33,6 +33,8 @@ pub async fn settle_claims(
     let mut lost = Vec::new();
     for customer in queries::remove_unproven_claims(conn, store, owner, identity, now).await? {
         publish(conn, origin, CUSTOMER_UPDATED, &customer, now).await?;
+        let removed = SecurityEvent::ContactChanged(ContactChange::removed(identity));
+        publish_security(conn, (origin, store), customer.id, [removed], now).await?;
         lost.push(customer.id);
     }
     Ok(LostClaims(lost))

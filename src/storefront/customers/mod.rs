@@ -2,6 +2,7 @@
 
 mod claims;
 mod queries;
+mod security;
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
@@ -24,6 +25,7 @@ pub use queries::{
     list_listed, lock_claimants, lock_claimants_of, lock_customer, lock_customer_shared, lock_made_with, remove_password, reset_password,
     restore_contacts, set_ban, set_external_id, set_password_hash, set_proven, update_profile,
 };
+pub use security::{AddedDevice, ContactChange, SecurityEvent, publish_lockout, publish_security};
 
 /// An open account.
 #[derive(Clone, Debug)]

@@ -3,10 +3,11 @@
 use std::num::NonZeroU32;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use uuid::Uuid;
 
 use crate::kernel::clock::seconds_until;
 use crate::kernel::crypto::sha256;
-use crate::kernel::ids::StoreId;
+use crate::kernel::ids::{CustomerId, StoreId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::Rule;
 use crate::storefront::guessing::Client;
@@ -91,6 +92,11 @@ impl Guess {
     pub fn allowance(&self) -> i64 {
         ALLOWANCE
     }
+}
+
+/// The account that guesses are counted under, if a subject is one.
+pub fn account_of(subject: &str) -> Option<CustomerId> {
+    Uuid::try_parse(subject).ok().map(CustomerId::from)
 }
 
 /// What the buckets of a store begin with.

@@ -24,6 +24,6 @@ mod suspects;
 pub use client::Client;
 pub use failures::{forget_failures, note_failed_proof, note_wrong, take_back};
 pub(crate) use guess::standing;
-pub use guess::{Exceeded, Guess, Kind, Standing};
+pub use guess::{Exceeded, Guess, Kind, Standing, account_of};
 pub use known::{forget_clients, forget_old_clients, is_known};
 pub use suspects::Suspects;

@@ -13,10 +13,10 @@ const REMEMBERED: TimeDelta = TimeDelta::days(1);
 const LOCKOUTS_REMEMBERED: TimeDelta = TimeDelta::days(30);
 
 /// Counts the guess that was counted as in flight `at` as a wrong one. The tenth locks out: for the first time until the window has passed.
-/// One that a favoured client makes during a lock-out is not counted.
-pub async fn settle_wrong(conn: &mut Connection, store: StoreId, subject: &str, at: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "update wrong_passwords as kept set (in_flight, wrong_at, in_a_row, lockouts, locked_out_until) = (
+/// One that a favoured client makes during a lock-out is not counted. Returns the lock-out that begins with it.
+pub async fn settle_wrong(conn: &mut Connection, store: StoreId, subject: &str, at: DateTime<Utc>) -> Result<Option<Lockout>, sqlx::Error> {
+    let settled = sqlx::query!(
+        r#"update wrong_passwords as kept set (in_flight, wrong_at, in_a_row, lockouts, locked_out_until) = (
              select coalesce(kept.in_flight[:place - 1] || kept.in_flight[place + 1:], kept.in_flight),
                     case when is_locked or is_tenth then '{}' else recent || $3::timestamptz end,
                     kept.in_a_row + case when is_locked then 0 else 1 end,
@@ -28,17 +28,22 @@ pub async fn settle_wrong(conn: &mut Connection, store: StoreId, subject: &str, 
                   (select array_position(kept.in_flight, $3) as place, coalesce(kept.locked_out_until > $3, false) as is_locked) as now_of_it,
                   lateral (select not is_locked and cardinality(recent) + 1 >= $5 as is_tenth) as tenth
          )
-         where store_id = $1 and subject = $2",
+         from (select lockouts, in_a_row from wrong_passwords where store_id = $1 and subject = $2 for update) as before
+         where store_id = $1 and subject = $2
+         returning kept.locked_out_until, kept.in_a_row, kept.lockouts,
+                   kept.lockouts > before.lockouts or kept.in_a_row >= $7 and before.in_a_row < $7 as "begins!""#,
         store.uuid(),
         subject,
         at,
         at - WINDOW,
         lockouts::WRONG_GUESSES,
         &lockouts::ends(at),
+        lockouts::WRONG_IN_A_ROW,
     )
-    .execute(conn)
+    .fetch_optional(conn)
     .await?;
-    Ok(())
+    let begun = settled.filter(|row| row.begins);
+    Ok(begun.and_then(|row| Lockout::at(at, row.locked_out_until, row.in_a_row, row.lockouts)))
 }
 
 /// Forgets a guess that was in flight and right, but signs nobody in for another reason.

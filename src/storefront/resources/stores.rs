@@ -62,6 +62,8 @@ crate::fields! {
         /// When customers are asked to solve the challenge of the deployment, if it has one: `off`, `risk` (when a request is suspicious) or
         /// `always`.
         challenge: ChallengeMode,
+        /// Whether every sign-in publishes the event customer.signed_in.
+        sign_in_events: bool,
     }
     by_hand {
         /// Whether an operator paused the texts.

@@ -91,6 +91,8 @@ pub struct Store {
     pub one_tap: OneTap,
     /// When it asks for a challenge.
     pub challenge: ChallengeMode,
+    /// Whether it publishes every sign-in.
+    pub sign_in_events: bool,
     /// Whether it has test identities.
     pub has_test_identities: bool,
     /// Whether the company is suspended, so that the store is closed.
@@ -101,7 +103,7 @@ pub struct Store {
 pub async fn find_store(conn: &mut Connection, digest: &[u8], now: DateTime<Utc>) -> Result<Option<Store>, sqlx::Error> {
     let found = sqlx::query!(
         r#"select store_keys.id as "key_id: KeyId", stores.id as "id: StoreId", stores.company_id as "company_id: CompanyId", stores.name,
-                  stores.web_otp_domain, stores.android_app_hash, stores.challenge as "challenge: ChallengeMode",
+                  stores.web_otp_domain, stores.android_app_hash, stores.challenge as "challenge: ChallengeMode", stores.sign_in_events,
                   exists (
                       select from tested_identities where store_id = stores.id and deleted_at is null
                   ) as "has_test_identities!"
@@ -121,6 +123,7 @@ pub async fn find_store(conn: &mut Connection, digest: &[u8], now: DateTime<Utc>
         name: found.name,
         one_tap: OneTap { web_otp_domain: found.web_otp_domain, android_app_hash: found.android_app_hash },
         challenge: found.challenge,
+        sign_in_events: found.sign_in_events,
         has_test_identities: found.has_test_identities,
         suspended,
     }))

@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::kernel::crypto::{SecretDigest, random_base62, sha256};
 use crate::kernel::database::Connection;
-use crate::kernel::ids::CustomerId;
+use crate::kernel::ids::{CustomerId, SessionId};
 use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::audit::SignInAttempt;
 use crate::storefront::customers::Customer;
@@ -84,6 +84,7 @@ pub struct Issued {
     pub token: SecretString,
     /// The number of its session.
     pub number: TokenId,
+    pub session: SessionId,
     pub before: Before,
 }
 
@@ -122,7 +123,7 @@ async fn insert(
     let secret = random_base62(40);
     let token = NewToken { customer, digest: sha256(&secret).into(), expires_at, password_hash };
     let inserted = insert_token(conn, &token, attempt, now).await?;
-    Ok(inserted.map(|(number, before)| Issued { token: format!("{number}|{secret}").into(), number, before }))
+    Ok(inserted.map(|(number, session, before)| Issued { token: format!("{number}|{secret}").into(), number, session, before }))
 }
 
 #[cfg(test)]

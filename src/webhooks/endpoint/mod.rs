@@ -8,6 +8,7 @@ mod cache;
 mod extra_headers;
 mod headers;
 mod queries;
+mod rotation;
 mod secret;
 mod signature;
 
@@ -23,13 +24,15 @@ pub use attempt_timeout::{AttemptTimeout, LONGEST_ATTEMPT};
 pub use cache::{EndpointCache, Endpoints};
 pub use extra_headers::{ExtraHeaders, MASK};
 pub use headers::{AttemptHeaders, Headers, SIGNATURES, as_json};
+pub use rotation::{RotatingSecrets, SealedSecrets};
 pub use secret::SigningSecret;
 pub use signature::{SignatureFormat, SigningSecrets};
 
 /// The columns that hold what is opened here.
 pub const SEALED: [SealedColumn; 3] = [secret::SEALED[0], secret::SEALED[1], extra_headers::SEALED];
 
-const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("Portico-Webhooks/", env!("CARGO_PKG_VERSION")));
+/// Of every request that companies get.
+pub const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("Portico-Webhooks/", env!("CARGO_PKG_VERSION")));
 
 #[derive(Debug)]
 pub struct StoredSubscription {
@@ -54,14 +57,7 @@ pub struct Endpoint {
     pub signature_format: SignatureFormat,
     /// The headers that are the same in every request.
     pub headers: Headers,
-    secrets: Result<Secrets, CannotOpen>,
-}
-
-#[derive(Debug)]
-struct Secrets {
-    alone: SigningSecrets,
-    /// Both secrets, during the overlap of a rotation, and the end of the overlap.
-    overlapping: Option<(SigningSecrets, DateTime<Utc>)>,
+    secrets: Result<RotatingSecrets, CannotOpen>,
 }
 
 impl Endpoint {
@@ -71,7 +67,7 @@ impl Endpoint {
             None => Ok(ExtraHeaders::default()),
         };
         let (headers, secrets) = match further {
-            Ok(further) => (beginning(&further), Secrets::open(key, &stored)),
+            Ok(further) => (beginning(&further), RotatingSecrets::open(key, stored.subscription, stored.secrets())),
             Err(error) => (beginning(&ExtraHeaders::default()), Err(error)),
         };
         Self {
@@ -87,8 +83,7 @@ impl Endpoint {
     /// The secrets that sign at `at`.
     pub fn secrets(&self, at: DateTime<Utc>) -> Result<&SigningSecrets, CannotOpen> {
         match &self.secrets {
-            Ok(Secrets { overlapping: Some((both, until)), .. }) if at < *until => Ok(both),
-            Ok(Secrets { alone, .. }) => Ok(alone),
+            Ok(secrets) => Ok(secrets.at(at)),
             Err(CannotOpen) => Err(CannotOpen),
         }
     }
@@ -107,14 +102,9 @@ fn with_own_headers(further: &ExtraHeaders) -> HeaderMap {
     headers
 }
 
-impl Secrets {
-    fn open(key: &ApplicationKey, stored: &StoredSubscription) -> Result<Self, CannotOpen> {
-        let open = |sealed: &[u8]| SigningSecret::open(key, stored.subscription, sealed);
-        let current = open(&stored.sealed_secret)?;
-        let overlapping = match (&stored.sealed_previous_secret, stored.previous_secret_until) {
-            (Some(sealed), Some(until)) => Some((SigningSecrets { current: current.clone(), previous: Some(open(sealed)?) }, until)),
-            _ => None,
-        };
-        Ok(Self { alone: SigningSecrets { current, previous: None }, overlapping })
+impl StoredSubscription {
+    fn secrets(&self) -> SealedSecrets<'_> {
+        let previous = self.sealed_previous_secret.as_deref().zip(self.previous_secret_until);
+        SealedSecrets { current: &self.sealed_secret, previous }
     }
 }

@@ -5,9 +5,10 @@ use std::str::FromStr;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use secrecy::{ExposeSecret, SecretString};
+use uuid::Uuid;
 
 use crate::kernel::crypto::{ApplicationKey, CannotOpen, random_bytes};
-use crate::kernel::ids::SubscriptionId;
+use crate::kernel::ids::{SubscriptionId, TypedId};
 use crate::kernel::sealed_values::{Context, SealedColumn};
 
 const PREFIX: &str = "whsec_";
@@ -17,7 +18,7 @@ pub(super) const SEALED: [SealedColumn; 2] =
     [column("sealed_secret", "signing secrets of webhooks"), column("sealed_previous_secret", "previous signing secrets of webhooks")];
 
 const fn column(column: &'static str, content: &'static str) -> SealedColumn {
-    SealedColumn { table: "subscriptions", column, content, context: Context::OfId(|id| context(id.into())) }
+    SealedColumn { table: "subscriptions", column, content, context: Context::OfId(SigningSecret::sealed_for::<SubscriptionId>) }
 }
 
 /// The secret that a subscriber verifies signatures with.
@@ -46,12 +47,19 @@ impl SigningSecret {
         STANDARD.decode(encoded).expect("it was encoded by this program")
     }
 
-    pub(crate) fn seal(&self, key: &ApplicationKey, subscription: SubscriptionId) -> Vec<u8> {
-        key.seal(&context(subscription), self.reveal().as_bytes())
+    /// What the secret of the row with this id is sealed for.
+    pub(crate) fn sealed_for<Id: TypedId>(id: Uuid) -> String {
+        format!("signing secret of {}", Id::from(id))
     }
 
-    pub(crate) fn open(key: &ApplicationKey, subscription: SubscriptionId, sealed: &[u8]) -> Result<Self, CannotOpen> {
-        let secret = key.open(&context(subscription), sealed)?;
+    /// Encrypts the secret for the row with this id.
+    pub(crate) fn seal<Id: TypedId>(&self, key: &ApplicationKey, id: Id) -> Vec<u8> {
+        key.seal(&Self::sealed_for::<Id>(id.into()), self.reveal().as_bytes())
+    }
+
+    /// Decrypts a secret that was sealed for the row with this id.
+    pub(crate) fn open<Id: TypedId>(key: &ApplicationKey, id: Id, sealed: &[u8]) -> Result<Self, CannotOpen> {
+        let secret = key.open(&Self::sealed_for::<Id>(id.into()), sealed)?;
         let secret = std::str::from_utf8(secret.expose_secret()).map_err(|_| CannotOpen)?;
         Ok(Self(secret.into()))
     }
@@ -74,10 +82,6 @@ impl FromStr for SigningSecret {
     }
 }
 
-fn context(subscription: SubscriptionId) -> String {
-    format!("signing secret of {subscription}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,7 +89,8 @@ mod tests {
     #[test]
     fn a_sealed_secret_opens_for_its_own_subscription_alone() {
         let key = ApplicationKey::parse(&ApplicationKey::generate()).unwrap();
-        let [mine, other] = ["01890a5d-ac96-774b-bcce-b302099a8057", "01890a5d-ac96-774b-bcce-b302099a8058"].map(|id| id.parse().unwrap());
+        let [mine, other] = ["01890a5d-ac96-774b-bcce-b302099a8057", "01890a5d-ac96-774b-bcce-b302099a8058"]
+            .map(|id| id.parse::<SubscriptionId>().unwrap());
         let secret = SigningSecret::generate();
         let sealed = secret.seal(&key, mine);
         assert_eq!(SigningSecret::open(&key, mine, &sealed).unwrap().reveal(), secret.reveal());

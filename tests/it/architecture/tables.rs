@@ -56,6 +56,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("test_identities", "storefront/test_identities"),
     ("tested_identities", "storefront/test_identities"),
     ("identity_providers", "storefront/company_providers"),
+    ("registration_hooks", "storefront/registration_hooks"),
     ("customers", "storefront/customers"),
     ("customer_records", "storefront/customers"),
     ("customer_identities", "storefront/customers"),

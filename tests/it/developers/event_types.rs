@@ -15,7 +15,8 @@ const NAMES: &str = "
     vehicle.updated vehicle.assigned issue.created issue.updated issue.resolved
     order.driver_assigned order.failed order.deleted driver.created driver.deleted vehicle.created vehicle.deleted
     vehicle.location_changed issue.deleted tracking_status.updated tracking_number.updated fleet.created fleet.updated fleet.deleted
-    customer.created customer.updated customer.closed texts.paused texts.resumed payment.succeeded payment.failed payment.pending refund.processed refund.failed
+    customer.created customer.updated customer.closed customer.signed_in customer.locked_out customer.contact_changed
+    customer.device_added texts.paused texts.resumed payment.succeeded payment.failed payment.pending refund.processed refund.failed
     setup.succeeded chargeback.created webhook.test webhook.failing webhook.disabled webhook.recovered
     warehouse.created warehouse.updated warehouse.deleted stock_item.created stock_item.updated stock_item.deleted stock_item.sold_out
     ticket.created ticket.updated ticket.deleted ticket.resolved";

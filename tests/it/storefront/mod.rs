@@ -38,6 +38,8 @@ mod providers;
 mod pumping;
 mod receipts;
 mod registration;
+mod registration_hooks;
+mod security_events;
 mod sessions;
 mod sign_in_by_mail;
 mod sms_guard;

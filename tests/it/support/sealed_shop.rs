@@ -40,6 +40,10 @@ impl Shop {
         world.storefront("customers/register-device").token(&ada).json(&device).send().await.ok(200);
         let provider = json!({ "name": "own-id", "status": "inactive", "client_secret": "own-secret" });
         world.api(Method::POST, "/storefront/int/v1/identity-providers").json(&provider).send().await.ok(201);
+        let hook = json!({ "store": world.store, "url": receiver.url(), "status": "inactive" });
+        let hook = world.api(Method::POST, "/storefront/int/v1/registration-hooks").json(&hook).send().await.ok(201);
+        let rotate = format!("/storefront/int/v1/registration-hooks/{}/rotate-secret", hook["registration_hook"]["id"].as_str().unwrap());
+        world.api(Method::POST, &rotate).json(&json!({})).send().await.ok(200);
         let (recovery_codes, authenticator) = enrol(&world).await;
         Self { world, receiver, gateway, recovery_codes, authenticator }
     }

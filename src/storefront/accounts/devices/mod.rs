@@ -8,6 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
 
+use crate::kernel::client_address::ClientAddress;
 use crate::kernel::crypto::sha256;
 use crate::kernel::ids::DeviceId;
 use crate::kernel::json::JsonBody;
@@ -15,7 +16,7 @@ use crate::kernel::openapi::object;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::storefront::access::SignedInCustomer;
 use crate::storefront::accounts::devices::push_token::SealedToken;
-use crate::storefront::customers;
+use crate::storefront::customers::{self, AddedDevice, SecurityEvent};
 use crate::storefront::routes::{self, Body, Routes, Sent, body, describe};
 use crate::storefront::state::Storefront;
 use crate::storefront::tokens;
@@ -58,6 +59,7 @@ body! {
 async fn register(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
+    address: ClientAddress,
     JsonBody(request): JsonBody<DeviceRequest>,
 ) -> Result<Json<Value>, Problem> {
     let (platform, token) = request.parse()?;
@@ -78,8 +80,13 @@ async fn register(
     if !tokens::lock_session_shared(&mut tx, device.session).await? {
         return Err(ProblemCode::CustomerTokenInvalid.into());
     }
-    let id = queries::upsert_device(&mut tx, &device, now).await?;
+    let (id, is_added) = queries::upsert_device(&mut tx, &device, now).await?;
     queries::forget_crowd(&mut tx, device.customer, DEVICES).await?;
+    if is_added {
+        let pushed = AddedDevice::Push { id, platform: &device.platform };
+        let added = SecurityEvent::DeviceAdded { device: pushed, session: device.session, address };
+        customers::publish_security(&mut tx, (caller.origin(), device.store), device.customer, [added], now).await?;
+    }
     tx.commit().await?;
     Ok(Json(json!({ "status": "ok", "device": id })))
 }

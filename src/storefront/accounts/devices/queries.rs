@@ -18,15 +18,19 @@ pub(super) struct Device {
     pub(super) token: SealedToken,
 }
 
-/// Inserts a device, or reassigns the one with this token, and returns its id. The caller has locked the account.
-pub(super) async fn upsert_device(conn: &mut Connection, device: &Device, now: DateTime<Utc>) -> Result<DeviceId, sqlx::Error> {
-    let id = sqlx::query_scalar!(
-        "insert into devices (id, store_id, customer_id, platform, sealed_token, token_digest, created_at, updated_at, session_id)
+/// Inserts a device, or reassigns the one with this token. Returns its id, and whether the customer did not have it before. The caller has
+/// locked the account.
+pub(super) async fn upsert_device(conn: &mut Connection, device: &Device, now: DateTime<Utc>) -> Result<(DeviceId, bool), sqlx::Error> {
+    let row = sqlx::query!(
+        r#"with before as (
+             select customer_id from devices where store_id = $2 and token_digest = $6
+         )
+         insert into devices (id, store_id, customer_id, platform, sealed_token, token_digest, created_at, updated_at, session_id)
          values ($1, $2, $3, $4, $5, $6, $7, $7, $8)
          on conflict on constraint devices_token_key do update
              set customer_id = excluded.customer_id, session_id = excluded.session_id, platform = excluded.platform, sealed_token = excluded.sealed_token,
                  updated_at = excluded.updated_at
-         returning id",
+         returning id as "id: DeviceId", (select customer_id from before) is distinct from $3 as "is_added!""#,
         device.id.uuid(),
         device.store.uuid(),
         device.customer.uuid(),
@@ -38,7 +42,7 @@ pub(super) async fn upsert_device(conn: &mut Connection, device: &Device, now: D
     )
     .fetch_one(conn)
     .await?;
-    Ok(id.into())
+    Ok((row.id, row.is_added))
 }
 
 /// Deletes the devices of a customer beyond so many, those first that were registered longest ago. The caller has locked the account.

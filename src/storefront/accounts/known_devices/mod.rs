@@ -8,7 +8,9 @@ mod queries;
 
 use chrono::{DateTime, Utc};
 
-use crate::kernel::ids::{CustomerId, StoreId};
+use crate::kernel::ids::{CustomerId, SessionId};
+use crate::storefront::audit::SignInAttempt;
+use crate::storefront::customers::{self, AddedDevice, SecurityEvent};
 use crate::storefront::state::Storefront;
 use crate::storefront::tokens::SeenDevice;
 
@@ -18,21 +20,29 @@ pub use queries::forget_known_devices;
 const MAX_DEVICES: i64 = 20;
 
 /// Remembers the device of a sign-in, unless that was done within a day. Returns `true` if the customer is known to use others, but not this
-/// one.
+/// one, and publishes that.
 pub async fn remember(
     storefront: &Storefront,
-    (store, customer): (StoreId, CustomerId),
-    device: &str,
+    (attempt, device): (&SignInAttempt<'_>, &str),
+    (customer, session): (CustomerId, SessionId),
     seen: SeenDevice,
     now: DateTime<Utc>,
 ) -> Result<bool, sqlx::Error> {
     if seen.is_recent {
         return Ok(false);
     }
-    let mut conn = storefront.pool.acquire().await?;
-    let known = queries::remember_device(&mut conn, (store, customer), device, now).await?;
+    let store = attempt.store.id;
+    let mut tx = storefront.pool.begin().await?;
+    let known = queries::remember_device(&mut tx, (store, customer), device, now).await?;
     if !known.this && known.others >= MAX_DEVICES {
-        queries::forget_oldest(&mut conn, customer, MAX_DEVICES).await?;
+        queries::forget_oldest(&mut tx, customer, MAX_DEVICES).await?;
     }
-    Ok(known.others > 0 && !known.this)
+    let is_another = known.others > 0 && !known.this;
+    if is_another {
+        let address = attempt.client.address;
+        let added = SecurityEvent::DeviceAdded { device: AddedDevice::SignIn(device), session, address };
+        customers::publish_security(&mut tx, (attempt.origin(), store), customer, [added], now).await?;
+    }
+    tx.commit().await?;
+    Ok(is_another)
 }

@@ -20,14 +20,15 @@ pub(super) async fn remember_device(
     device: &str,
     now: DateTime<Utc>,
 ) -> Result<Known, sqlx::Error> {
-    // A part of a statement that writes is not seen by the others: both counts are of before.
+    // A part of a statement that writes is not seen by the others: the count is of before. Of parallel sign-ins one inserts the device.
     sqlx::query_as!(
         Known,
         r#"with remembered as (
              insert into seen_devices (customer_id, device, store_id, last_seen_at) values ($1, $2, $3, $4)
              on conflict on constraint seen_devices_pkey do update set last_seen_at = excluded.last_seen_at
+             returning xmax <> 0 as was_there
          )
-         select coalesce(bool_or(device = $2), false) as "this!", count(*) filter (where device <> $2) as "others!"
+         select (select was_there from remembered) as "this!", count(*) filter (where device <> $2) as "others!"
          from seen_devices where customer_id = $1"#,
         customer.uuid(),
         device,

@@ -1,22 +1,31 @@
 //! From an identity at a provider to an account of this store: the linked one, the one that has proven the address, or a new one.
 
+use std::sync::Arc;
+
 use chrono::{DateTime, Utc};
 
 use crate::contact::{EmailAddress, Identity};
+use crate::kernel::crypto::sha256;
 use crate::kernel::database::{Connection, violated_constraint};
 use crate::kernel::ids::CustomerId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::rate_limit::{self, Rule};
 use crate::providers::identity::{Flaw, VerifiedIdentity, VerifyError};
 use crate::storefront::accounts::signed_in::SignedIn;
 use crate::storefront::accounts::social::queries::{self, Use};
 use crate::storefront::audit::SignInAttempt;
+use crate::storefront::codes;
 use crate::storefront::customers::{self, Customer, LostClaims, NewCustomer, Profile};
+use crate::storefront::purpose::CODE_LIFETIME;
+use crate::storefront::registration_hooks::StoreHook;
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 use crate::storefront::tokens;
 
 /// How often a sign-in is tried, if a parallel one was faster or a link was deleted. A retry finds what the parallel one has committed.
 const MAX_ATTEMPTS: u32 = 4;
+/// How often a registration hook is asked about one person: as often as about whoever has a code.
+const QUESTIONS: Rule = Rule { limit: codes::MAX_GUESSES.unsigned_abs(), window: CODE_LIFETIME };
 
 /// The optional details of a new customer, as the request has them. They are read when an account is opened: to a customer who has one they
 /// mean nothing, not even if they are wrong.
@@ -44,22 +53,53 @@ pub(super) async fn sign_in(
     identity: VerifiedIdentity,
     typed: Typed,
 ) -> Result<SignedIn, Problem> {
+    let mut may_open = false;
     for _ in 0..MAX_ATTEMPTS {
-        if let Some(signed_in) = try_to_sign_in(storefront, attempt, &identity, &typed).await? {
-            return Ok(signed_in);
+        match try_to_sign_in(storefront, attempt, &identity, (&typed, may_open)).await? {
+            Tried::SignedIn(signed_in) => return Ok(*signed_in),
+            Tried::Overtaken => {}
+            Tried::Unasked(hook, newcomer) => {
+                ask(storefront, attempt, &identity, (&hook, &newcomer)).await?;
+                may_open = true;
+            }
         }
     }
     Err(ProblemCode::Overloaded.into())
 }
 
-/// Tries the sign-in in one transaction. Returns `None` and changes nothing if a parallel one has linked the subject, deleted the link or
-/// proven the address in the meantime. A token that was used before is refused like one that is not verified, unless it is [repeated](Use).
+/// What became of a sign-in.
+enum Tried {
+    SignedIn(Box<SignedIn>),
+    /// A parallel one has linked the subject, deleted the link or proven the address in the meantime. Nothing was changed.
+    Overtaken,
+    /// It opens an account, about which this hook has to be asked first. Nothing was changed.
+    Unasked(Arc<StoreHook>, Box<NewCustomer>),
+}
+
+/// Asks whether somebody may register. Unlike a code, a proof of a provider is not used up by questions, so the questions about one person are
+/// limited.
+async fn ask(
+    storefront: &Storefront,
+    attempt: &SignInAttempt<'_>,
+    identity: &VerifiedIdentity,
+    (hook, newcomer): (&StoreHook, &NewCustomer),
+) -> Result<(), Problem> {
+    let person = hex::encode(sha256(format!("{} {}", identity.provider.as_str(), identity.subject.as_str())));
+    let bucket = format!("registrations:{}:{person}", attempt.store.id);
+    let status = rate_limit::hit(&mut storefront.pool.acquire().await?, &bucket, QUESTIONS, storefront.clock.now()).await?;
+    if !status.allowed {
+        return Err(status.problem());
+    }
+    Ok(storefront.registration_hooks.ask(hook, attempt, newcomer).await?)
+}
+
+/// Tries the sign-in in one transaction. A token that was used before is refused like one that is not verified, unless it is [repeated](Use).
 async fn try_to_sign_in(
     storefront: &Storefront,
     attempt: &SignInAttempt<'_>,
     identity: &VerifiedIdentity,
-    typed: &Typed,
-) -> Result<Option<SignedIn>, Problem> {
+    (typed, may_open): (&Typed, bool),
+) -> Result<Tried, Problem> {
     let (store, now) = (attempt.store, storefront.clock.now());
     let mut tx = storefront.pool.begin().await?;
     // Before any lock is taken: parallel requests with the same token wait here. A rollback undoes it if the sign-in fails.
@@ -76,15 +116,21 @@ async fn try_to_sign_in(
     let is_linked_now = linked.is_none();
     let found = match linked {
         Some(linked) => customers::lock_customer_shared(&mut tx, linked.customer).await?.map(|customer| (customer, None)),
-        None => match find_or_open(&mut tx, attempt, identity, typed, now).await? {
-            Some((customer, lost)) if queries::link(&mut tx, store.id, identity, customer.id, now).await? => Some((customer, lost)),
-            _ => None,
+        None => match find_or_open(storefront, &mut tx, (attempt, identity), (typed, may_open), now).await? {
+            Found::Account(customer, lost) if queries::link(&mut tx, store.id, identity, customer.id, now).await? => {
+                Some((*customer, lost))
+            }
+            Found::Account(..) | Found::Overtaken => None,
+            Found::Unasked(hook, newcomer) => {
+                tx.rollback().await?;
+                return Ok(Tried::Unasked(hook, newcomer));
+            }
         },
     };
-    let Some((customer, lost)) = found else { return Ok(None) };
+    let Some((customer, lost)) = found else { return Ok(Tried::Overtaken) };
     // The account is locked now. A password reset that committed before has suspended the link.
     match queries::find_linked(&mut tx, store.id, identity).await?.filter(|linked| linked.customer == customer.id) {
-        None => return Ok(None),
+        None => return Ok(Tried::Overtaken),
         Some(linked) if !linked.is_suspended => {}
         Some(_) if vouches_for(identity, &customer) => queries::resume_link(&mut tx, store.id, identity).await?,
         Some(_) => return Err(ProblemCode::ProviderLinkSuspended.into()),
@@ -104,29 +150,43 @@ async fn try_to_sign_in(
         storefront.caches.invalidate_losers(lost);
     }
     signed_in.linked = (is_linked_now && !is_new).then(|| identity.provider.clone());
-    Ok(Some(signed_in))
+    Ok(Tried::SignedIn(Box::new(signed_in)))
 }
 
-/// Returns the account, locked, that has proven the address which the provider vouches for, or opens a new one. Returns `None` if the
-/// address was proven or given up in the meantime.
+/// The account of somebody whose subject is not linked yet.
+enum Found {
+    /// It is locked. One that was opened has taken these claims.
+    Account(Box<Customer>, Option<LostClaims>),
+    /// The address was proven or given up in the meantime.
+    Overtaken,
+    /// There is none, and this hook has to be asked before there is.
+    Unasked(Arc<StoreHook>, Box<NewCustomer>),
+}
+
+/// Returns the account that has proven the address which the provider vouches for, or opens a new one.
 async fn find_or_open(
+    storefront: &Storefront,
     tx: &mut Connection,
-    attempt: &SignInAttempt<'_>,
-    identity: &VerifiedIdentity,
-    typed: &Typed,
+    (attempt, identity): (&SignInAttempt<'_>, &VerifiedIdentity),
+    (typed, may_open): (&Typed, bool),
     now: DateTime<Utc>,
-) -> Result<Option<(Customer, Option<LostClaims>)>, Problem> {
+) -> Result<Found, Problem> {
     let store = attempt.store;
     if let Some(email) = identity.vouched_email()
         && let Some(owner) = customers::find_proven(tx, store.id, &Identity::Email(email.clone())).await?
     {
         let owner = customers::lock_customer_shared(tx, owner.id).await?;
-        return Ok(owner.filter(|owner| vouches_for(identity, owner)).map(|owner| (owner, None)));
+        let owner = owner.filter(|owner| vouches_for(identity, owner));
+        return Ok(owner.map_or(Found::Overtaken, |owner| Found::Account(Box::new(owner), None)));
     }
-    match customers::open_account(tx, attempt.origin(), &newcomer(store, identity, typed, now)?, now).await {
-        Err(error) if violated_constraint(&error) == Some("customers_proven_email") => Ok(None),
+    let newcomer = newcomer(store, identity, typed, now)?;
+    if !may_open && let Some(hook) = storefront.registration_hooks.of(tx, store).await? {
+        return Ok(Found::Unasked(hook, Box::new(newcomer)));
+    }
+    match customers::open_account(tx, attempt.origin(), &newcomer, now).await {
+        Err(error) if violated_constraint(&error) == Some("customers_proven_email") => Ok(Found::Overtaken),
         Err(error) => Err(error.into()),
-        Ok((customer, lost)) => Ok(Some((customer, Some(lost)))),
+        Ok((customer, lost)) => Ok(Found::Account(Box::new(customer), Some(lost))),
     }
 }
 

@@ -9,7 +9,8 @@
 //! 1. A subject that is linked in this store opens the linked account, even if its address has changed since.
 //! 2. Otherwise an address that the provider vouches for opens the account that has proven it. The subject is linked to that
 //!    account.
-//! 3. Otherwise a new account is opened. Its address is proven if the provider vouches for it, and unproven if not.
+//! 3. Otherwise a new account is opened. Its address is proven if the provider vouches for it, and unproven if not. If the store has a
+//!    registration hook, that is asked before: what was done so far is rolled back, so that nothing waits for the answer, and done again.
 //!
 //! An address in the request body is always unproven: it opens no account and proves nothing.
 //!
@@ -46,6 +47,7 @@ use crate::storefront::accounts::signed_in::audited;
 use crate::storefront::accounts::social::linking::{Typed, sign_in};
 use crate::storefront::audit::SignInAttempt;
 use crate::storefront::guessing::{self, Kind};
+use crate::storefront::registration_hooks;
 use crate::storefront::routes::{self, Routes, describe};
 use crate::storefront::state::Storefront;
 
@@ -67,6 +69,7 @@ fn description(body: Value) -> OperationDoc {
         .refusing(&[ProblemCode::ProviderNotConfigured, ProblemCode::IdentityNotVerified, ProblemCode::ProviderLinkSuspended])
         .refusing(&[ProblemCode::AccountBanned, ProblemCode::ProviderUnavailable, ProblemCode::Overloaded])
         .refusing(&[ProblemCode::GuessesExceeded])
+        .refusing(registration_hooks::REFUSALS)
 }
 
 fn path(name: &str) -> String {

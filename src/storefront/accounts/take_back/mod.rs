@@ -34,7 +34,7 @@ use crate::kernel::rate_limit::{self, Rule};
 use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::{contact_change, ending, known_devices, review, social};
 use crate::storefront::audit::ClientInfo;
-use crate::storefront::customers::{self, Customer, LostClaims};
+use crate::storefront::customers::{self, ContactChange, Customer, LostClaims, SecurityEvent};
 use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::routes::{Routes, body, describe};
 use crate::storefront::sending::notices::{self, Occurrence};
@@ -181,6 +181,8 @@ async fn restore(storefront: &Storefront, store: &Store, origin: Origin, request
     // An unused code that was sent to a contact of the thief must not sign anybody in.
     codes::forget_open_codes(&mut tx, id).await?;
     customers::publish(&mut tx, origin, CUSTOMER_UPDATED, &customer, now).await?;
+    let changes = ContactChange::taken_back(&lost_contacts, &customer).into_iter().map(SecurityEvent::ContactChanged);
+    customers::publish_security(&mut tx, (origin, store.id), id, changes, now).await?;
     let review = review::of(&mut tx, &customer).await?;
     tx.commit().await?;
     storefront.caches.invalidate_losers(lost);

@@ -19,6 +19,8 @@ pub(in crate::storefront::codes) struct CountedGuess {
     pub(in crate::storefront::codes) subject: String,
     pub(in crate::storefront::codes) wrong: i32,
     pub(in crate::storefront::codes) lockout: Option<Lockout>,
+    /// The lock-out that begins with this guess if it is wrong.
+    pub(in crate::storefront::codes) begins: Option<Lockout>,
     /// Whether a lock-out does not refuse the client.
     pub(in crate::storefront::codes) is_favoured: bool,
     pub(in crate::storefront::codes) code: Option<CountedCode>,
@@ -41,7 +43,7 @@ pub(in crate::storefront::codes) struct CountedCode {
 }
 
 /// Counts a guess at the latest code of the target, if the client may make it: on the code, and on the subject as a wrong one. The
-/// statement must run outside of a transaction, so that it commits on its own: the count stays, whatever happens to the request.
+/// caller commits before it tells the verdict to anybody, so that the count stays, whatever happens to the request.
 pub(in crate::storefront::codes) async fn count_guess(
     conn: &mut Connection,
     guess: &Guess,
@@ -130,13 +132,16 @@ pub(in crate::storefront::codes) async fn count_guess(
         }
         _ => None,
     };
-    // Without this one, which is counted already.
-    let (in_a_row, step) = (row.in_a_row.unwrap_or_default() - 1, row.lockouts.unwrap_or_default());
+    let (wrong, in_a_row, step) = (row.wrong.unwrap_or_default(), row.in_a_row.unwrap_or_default(), row.lockouts.unwrap_or_default());
+    // Guesses during a lock-out are counted beyond the tenth, and are not in the row.
+    let begins = wrong == lockouts::WRONG_GUESSES || wrong < lockouts::WRONG_GUESSES && in_a_row == lockouts::WRONG_IN_A_ROW;
     Ok(Ok(CountedGuess {
         identity: row.identity,
         subject: row.subject,
-        wrong: row.wrong.unwrap_or_default(),
-        lockout: Lockout::at(guess.now, row.locked_out_until, in_a_row, step),
+        wrong,
+        // Without this one, which is counted already.
+        lockout: Lockout::at(guess.now, row.locked_out_until, in_a_row - 1, step),
+        begins: Lockout::at(guess.now, row.locked_out_until, in_a_row, step).filter(|_| begins),
         is_favoured: standing.is_favoured,
         code,
     }))

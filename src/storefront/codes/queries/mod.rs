@@ -190,7 +190,7 @@ pub(super) async fn take_wrong_back(conn: &mut Connection, store: StoreId, ident
         "update wrong_codes set wrong = wrong - 1, in_a_row = in_a_row - case when wrong > $3 then 0 else 1 end,
              lockouts = lockouts - case when wrong = $3 then 1 else 0 end,
              locked_out_until = case when wrong > $3 then locked_out_until end
-         where store_id = $1 and identity = $2",
+         where store_id = $1 and identity = $2 and wrong > 0",
         store.uuid(),
         identity,
         lockouts::WRONG_GUESSES,

@@ -51,8 +51,8 @@ pub async fn insert_token(
     token: &NewToken<'_>,
     attempt: &SignInAttempt<'_>,
     now: DateTime<Utc>,
-) -> Result<Option<(TokenId, Before)>, sqlx::Error> {
-    let client = attempt.client.client();
+) -> Result<Option<(TokenId, SessionId, Before)>, sqlx::Error> {
+    let (client, session) = (attempt.client.client(), SessionId::new(now));
     let row = sqlx::query!(
         r#"with still_theirs as (
              select from customers where id = $2 and closed_at is null and banned_at is null and password_hash = $12 for share
@@ -81,7 +81,7 @@ pub async fn insert_token(
          returning id,
              (select count(*) from customer_tokens t where t.customer_id = $2 and t.revoked_at is null and t.expires_at > $4) as "sessions!",
              exists (select from seen_devices where customer_id = $2 and device = $17 and last_seen_at > $14) as "is_recent!""#,
-        SessionId::new(now).uuid(),
+        session.uuid(),
         token.customer.uuid(),
         token.digest.as_ref(),
         now,
@@ -101,5 +101,8 @@ pub async fn insert_token(
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| (TokenId(row.id), Before { sessions: row.sessions, device: SeenDevice { is_recent: row.is_recent } })))
+    Ok(row.map(|row| {
+        let before = Before { sessions: row.sessions, device: SeenDevice { is_recent: row.is_recent } };
+        (TokenId(row.id), session, before)
+    }))
 }

@@ -38,6 +38,7 @@ const DECLARED: Shown = Story("declared/documented.rs", "the_page_adds_an_extens
 const EXTENSIONS: Shown = Story("resources/documented/mod.rs", "the_page_adds_a_resource_from_the_table_to_the_routes");
 const PROVIDERS: Shown = Story("storefront/social/documented.rs", "the_page_adds_a_provider_without_rust");
 const SOCKETS: Shown = Story("realtime.rs", "the_page_shows_the_files_that_are_tested");
+const SAMPLES: Shown = Story("storefront/security_events.rs", "the_page_shows_the_samples_of_the_catalogue");
 const SMS: Shown = Story("storefront/sms_provider_guide.rs", "the_files_contain_what_the_page_shows");
 const STOREFRONT: Shown = Story("storefront/documented.rs", "a_customer_and_a_sign_in_have_the_members_of_the_examples");
 const VERIFIERS: Shown = Story("webhooks/verifying.rs", "the_verifiers_of_the_document_take_what_is_genuine_and_refuse_the_rest");
@@ -107,11 +108,16 @@ const BLOCKS: &[(&str, &str, &str, Shown)] = &[
     ("storefront", "json", "\"auth_time\"", Output),
     ("storefront", "json", "\"access_token\"", Output),
     ("storefront", "json", "\"jti\"", Output),
+    ("storefront", "json", "customer.registering", Output),
     ("storefront", "json", "\"review\"", Output),
     ("storefront", "json", "number_cooldown", Output),
     ("storefront", "json", "\"sessions\"", STOREFRONT),
     ("webhooks", "json", "shop.example/hooks\", \"events\"", Sent("/developers/int/v1/webhooks", 201)),
-    ("webhooks", "json", "\"api_version\"", Output),
+    ("webhooks", "json", "order.created\"", Output),
+    ("webhooks", "json", "customer.signed_in", SAMPLES),
+    ("webhooks", "json", "customer.locked_out", SAMPLES),
+    ("webhooks", "json", "customer.contact_changed", SAMPLES),
+    ("webhooks", "json", "customer.device_added", SAMPLES),
     ("webhooks", "rust", "hmac", VERIFIERS),
     ("webhooks", "python", "hmac", VERIFIERS),
     ("webhooks", "js", "createHmac", VERIFIERS),

@@ -33,6 +33,11 @@ impl Resource<'_> {
                 world.resolver.insert("id.example", &["127.0.0.1".parse().unwrap()]);
                 json!({ "name": "own-id", "issuers": ["own"], "audiences": ["shop"], "jwks_url": "https://id.example:8443/keys" })
             }
+            ("storefront", "registration-hooks") => {
+                world.resolver.insert("hooks.example", &["127.0.0.1".parse().unwrap()]);
+                let (store, _) = world.another_store().await;
+                json!({ "store": store, "url": "https://hooks.example:8443/" })
+            }
             ("developers", "api-keys") => json!({ "name": "Reports", "scopes": ["read"] }),
             ("developers", "operators") => json!({ "email": "eve@acme.example", "role": "viewer" }),
             ("developers", "portal-links") => json!({ "owner": "tenant-7" }),
@@ -96,6 +101,7 @@ impl Resource<'_> {
             "stock-items" => return json!({ "quantity": 100 + i32::from(time) }),
             "tickets" => "subject",
             "test-identities" => return json!({ "code": format!("{time:06}") }),
+            "registration-hooks" => return json!({ "url": format!("https://hooks.example:8443/{time}") }),
             "identity-providers" => return json!({ "audiences": [text] }),
             _ => "name",
         };
