@@ -59,6 +59,8 @@ crate::fields! {
         web_otp_domain: Option<WebOtpDomain>,
         /// The hash of the store's Android app, which may read the codes of texts: every text contains it (SMS Retriever).
         android_app_hash: Option<AndroidAppHash>,
+        /// Whether customers may set up a second factor: `off`, or `optional`. Those who have one are asked for it in any case.
+        second_factor: SecondFactorOffer,
     }
     by_hand {
         /// Whether an operator paused the texts.
@@ -76,6 +78,16 @@ crate::fields! {
         texts_paused_reason: Option<String>,
         /// When a pause was last ended.
         texts_resumed_at: Option<DateTime<Utc>>,
+    }
+}
+
+crate::text_enum! {
+    /// Whether a store offers its customers a second factor.
+    pub enum SecondFactorOffer, default Off {
+        /// No customer can set one up.
+        Off = "off",
+        /// Every customer can.
+        Optional = "optional",
     }
 }
 

@@ -35,6 +35,7 @@ mod profile;
 mod providers;
 mod pumping;
 mod registration;
+mod second_factor;
 mod sessions;
 mod sign_in_by_mail;
 mod sms_guard;

@@ -7,7 +7,7 @@ use crate::kernel::database::{Connection, violated_constraint};
 use crate::kernel::ids::CustomerId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::providers::identity::{Flaw, VerifiedIdentity, VerifyError};
-use crate::storefront::accounts::signed_in::SignedIn;
+use crate::storefront::accounts::signed_in::Opened;
 use crate::storefront::accounts::social::queries::{self, Use};
 use crate::storefront::audit::SignInAttempt;
 use crate::storefront::customers::{self, Customer, LostClaims, NewCustomer, Profile};
@@ -43,10 +43,10 @@ pub(super) async fn sign_in(
     attempt: &SignInAttempt<'_>,
     identity: VerifiedIdentity,
     typed: Typed,
-) -> Result<SignedIn, Problem> {
+) -> Result<Opened, Problem> {
     for _ in 0..MAX_ATTEMPTS {
-        if let Some(signed_in) = try_to_sign_in(storefront, attempt, &identity, &typed).await? {
-            return Ok(signed_in);
+        if let Some(opened) = try_to_sign_in(storefront, attempt, &identity, &typed).await? {
+            return Ok(opened);
         }
     }
     Err(ProblemCode::Overloaded.into())
@@ -59,7 +59,7 @@ async fn try_to_sign_in(
     attempt: &SignInAttempt<'_>,
     identity: &VerifiedIdentity,
     typed: &Typed,
-) -> Result<Option<SignedIn>, Problem> {
+) -> Result<Option<Opened>, Problem> {
     let (store, now) = (attempt.store, storefront.clock.now());
     let mut tx = storefront.pool.begin().await?;
     // Before any lock is taken: parallel requests with the same token wait here. A rollback undoes it if the sign-in fails.
@@ -77,6 +77,11 @@ async fn try_to_sign_in(
     let found = match linked {
         Some(linked) => customers::lock_customer_shared(&mut tx, linked.customer).await?.map(|customer| (customer, None)),
         None => match find_or_open(&mut tx, attempt, identity, typed, now).await? {
+            Some((owner, None)) if storefront.asks_second_factor(&mut tx, attempt, owner.id).await? => {
+                let pending = storefront.await_second_factor(&mut tx, attempt, &owner, None, now).await?;
+                tx.commit().await?;
+                return Ok(Some(pending));
+            }
             Some((customer, lost)) if queries::link(&mut tx, store.id, identity, customer.id, now).await? => Some((customer, lost)),
             _ => None,
         },
@@ -86,7 +91,11 @@ async fn try_to_sign_in(
     match queries::find_linked(&mut tx, store.id, identity).await?.filter(|linked| linked.customer == customer.id) {
         None => return Ok(None),
         Some(linked) if !linked.is_suspended => {}
-        Some(_) if vouches_for(identity, &customer) => queries::resume_link(&mut tx, store.id, identity).await?,
+        Some(_) if vouches_for(identity, &customer) => {
+            if !storefront.asks_second_factor(&mut tx, attempt, customer.id).await? {
+                queries::resume_link(&mut tx, store.id, identity).await?;
+            }
+        }
         Some(_) => return Err(ProblemCode::ProviderLinkSuspended.into()),
     }
     if let Use::Repeated { customer: first, .. } = token_use
@@ -95,16 +104,16 @@ async fn try_to_sign_in(
         return Err(VerifyError::from(Flaw::Used).into());
     }
     let is_new = lost.is_some();
-    let mut signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
-    if let (Some(token), Use::First) = (&identity.token, token_use) {
+    let opened = storefront.sign_in(&mut tx, attempt, customer, now).await?;
+    if let (Some(token), Use::First, Opened::Session(signed_in)) = (&identity.token, token_use, &opened) {
         queries::note_session(&mut tx, store.id, token, (signed_in.customer.id, signed_in.session)).await?;
     }
     tx.commit().await?;
     if let Some(lost) = lost {
         storefront.caches.invalidate_losers(lost);
     }
-    signed_in.linked = (is_linked_now && !is_new).then(|| identity.provider.clone());
-    Ok(Some(signed_in))
+    let linked = (is_linked_now && !is_new).then(|| identity.provider.clone());
+    Ok(Some(opened.with(|signed_in| signed_in.linked = linked)))
 }
 
 /// Returns the account, locked, that has proven the address which the provider vouches for, or opens a new one. Returns `None` if the
