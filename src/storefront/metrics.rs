@@ -21,7 +21,7 @@ crate::labels! {
 crate::labels! {
     /// Of a guess that was not judged.
     pub struct RefusedGuessLabels {
-        /// `code`, `password` or `proof`.
+        /// `code`, `password`, `second_factor` or `proof`.
         pub kind: &'static str,
         /// `exceeded`, `locked_out` or `in_flight`.
         pub reason: &'static str,
@@ -41,7 +41,7 @@ crate::labels! {
     pub struct SignInLabels {
         /// As in the audit: a word of it, or an identity provider of the settings; `own_provider` for all others.
         pub method: String,
-        /// `signed_in` or `refused`.
+        /// `signed_in`, `second_factor` if that is asked for, or `refused`.
         pub outcome: &'static str,
     }
 }
@@ -157,8 +157,7 @@ impl Metrics {
         self.hooks.get_or_create(&HookLabels { outcome }).inc();
     }
 
-    pub fn tried(&self, method: &str, signed_in: bool) {
-        let outcome = if signed_in { "signed_in" } else { "refused" };
+    pub fn tried(&self, method: &str, outcome: &'static str) {
         self.sign_ins.get_or_create(&SignInLabels { method: method.to_owned(), outcome }).inc();
     }
 }

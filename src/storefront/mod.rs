@@ -27,6 +27,7 @@
 //! audit                     every attempt to sign in
 //! customers                 accounts, and which identities belong to them
 //! stores  passwords         stores with their keys and limits; rules for new passwords, and lock-outs by wrong ones
+//! second_factors            authenticator apps, recovery codes, and sign-ins that wait for one of both
 //! guessing                  what a wrong guess costs the client that makes it
 //! test_identities           numbers and addresses whose codes are fixed
 //! purpose  metrics          what a code is for; what is counted of codes, texts and sign-ins
@@ -43,6 +44,8 @@
 //!   removed from the account as soon as another account proves it. An attacker therefore cannot prepare an account with a stranger's
 //!   identity and wait for that stranger to use it.
 //! * [`accounts::social`] signs customers in with identity providers. An address that a provider vouches for counts as proven.
+//! * [`second_factors`]: a customer may have one. Every first factor then opens no session but a pending sign-in, and one function says so
+//!   for all ways in (`accounts::signed_in`).
 //! * [`accounts`] takes a [`access::FreshCustomer`] for what would turn a stolen token into the account: contacts, password, providers. What
 //!   happened is told to every proven contact ([`sending::notices`]), and a changed contact can be taken back ([`accounts::take_back`]).
 //! * [`audit`] records sign-ins: a successful one in the statement that issues the token ([`tokens`]), and a refused one after the
@@ -76,6 +79,7 @@ mod receipts;
 mod registration_hooks;
 mod resources;
 mod routes;
+mod second_factors;
 mod sending;
 mod sms_guard;
 mod state;
@@ -104,14 +108,19 @@ pub use stores::{ListedStoreKey, StoreKey, company_of_store_key, create_store_ke
 pub use tokens::{Presented as PresentedToken, TokenId, company_of_session, is_signed_in};
 
 use accounts::{
-    bans, change_password, closure, contact_change, devices, erasure, password_reset, profile, registration, sessions, sign_in, social,
-    step_up, take_back,
+    bans, change_password, closure, contact_change, devices, erasure, password_reset, profile, registration, second_factor, sessions,
+    sign_in, social, step_up, take_back,
 };
 use sending::notices;
 
 /// The columns that hold secrets.
-pub const SEALED: [SealedColumn; 4] =
-    [devices::SEALED, company_providers::SEALED, registration_hooks::SEALED[0], registration_hooks::SEALED[1]];
+pub const SEALED: [SealedColumn; 5] = [
+    devices::SEALED,
+    company_providers::SEALED,
+    registration_hooks::SEALED[0],
+    registration_hooks::SEALED[1],
+    second_factors::SEALED,
+];
 
 impl Storefront {
     /// Deletes expired data: windows of limits that have passed, codes and tallies of wrong guesses older than a day (a month if they locked
@@ -129,6 +138,8 @@ impl Storefront {
         devices::sweep_devices(&mut conn, now - TimeDelta::days(1), now).await?;
         // An expired code has no effect any more, and neither has a tally of wrong codes that locked nobody out, a day later.
         codes::sweep_codes(&mut conn, now - TimeDelta::days(1)).await?;
+        second_factors::sweep_pending(&mut conn, now).await?;
+        second_factors::sweep_offers(&mut conn, now).await?;
         passwords::sweep_wrong_passwords(&mut conn, now).await?;
         guessing::forget_old_clients(&mut conn, now).await?;
         if let Some(closed_before) = self.settings.erases_closed_before(now) {
@@ -166,6 +177,7 @@ where
         contact_change::routes(),
         sessions::routes(),
         step_up::routes(),
+        second_factor::routes(),
         change_password::routes(),
         take_back::routes(),
         devices::routes(),

@@ -68,6 +68,19 @@ const RESET: Act = Act {
     when_closed: false,
 };
 
+const REMOVE_SECOND_FACTOR: Act = Act {
+    name: "remove-second-factor",
+    question: "Remove the second factor of {}?",
+    losses: &[
+        "Signing in asks for no code of the authenticator app any more. The recovery codes do not work either.",
+        "The customer is told on every proven contact. Make sure before that it is the customer who asks.",
+        "Every device stays signed in. The customer can set up an app again.",
+    ],
+    button: "Remove the second factor",
+    reason: false,
+    when_closed: false,
+};
+
 const CLOSE: Act = Act {
     name: "close",
     question: "Close the account of {} for good?",
@@ -154,6 +167,22 @@ pub(super) async fn ask_reset(State(console): State<Console>, visitor: Visitor, 
 
 pub(super) async fn reset(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
     act(&console, form.visitor, &id, "reset-password", json!({}), RESET).await
+}
+
+pub(super) async fn ask_remove_second_factor(
+    State(console): State<Console>,
+    visitor: Visitor,
+    RecordId(id): RecordId,
+) -> Result<Response, PageError> {
+    ask(&console, visitor, &id, REMOVE_SECOND_FACTOR).await
+}
+
+pub(super) async fn remove_second_factor(
+    State(console): State<Console>,
+    RecordId(id): RecordId,
+    form: PostedForm,
+) -> Result<Response, PageError> {
+    act(&console, form.visitor, &id, "remove-second-factor", json!({}), REMOVE_SECOND_FACTOR).await
 }
 
 pub(super) async fn ask_close(State(console): State<Console>, visitor: Visitor, RecordId(id): RecordId) -> Result<Response, PageError> {

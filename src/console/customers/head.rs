@@ -40,6 +40,9 @@ pub(super) struct Customer {
     /// Whether the account was made with a test identity.
     pub(super) test: bool,
     pub(super) provider_links: Vec<ProviderLink>,
+    /// Since when sign-ins ask for a second factor.
+    pub(super) second_factor_since: Option<DateTime<Utc>>,
+    recovery_codes_left: Option<i64>,
 }
 
 /// An identity provider that opens the account, or would again once it is linked anew.
@@ -79,6 +82,12 @@ impl Customer {
         (Cell::word(ui, word), sentence)
     }
 
+    /// Since when there is a second factor, and how many recovery codes are left.
+    pub(super) fn second_factor(&self, ui: &Ui) -> Option<String> {
+        let since = ui.at(&self.second_factor_since?).text();
+        Some(ui.say("Since {}. Recovery codes left: {}.", [since, self.recovery_codes_left.unwrap_or_default().to_string()]))
+    }
+
     /// Since when and why the customer is banned, and when it ends if it does by itself.
     fn ban(&self, ui: &Ui, at: DateTime<Utc>) -> String {
         let (at, reason) = (ui.at(&at).text(), self.banned_reason.clone().unwrap_or_default());
@@ -91,18 +100,24 @@ impl Customer {
     /// What locks the customer out, until when, and how often it did since the last sign-in.
     fn lockout(&self, ui: &Ui, until: DateTime<Utc>) -> String {
         let times = self.lockouts.unwrap_or(1).to_string();
-        let by_passwords = self.locked_out_by.as_deref() == Some("passwords");
-        match (self.locked_for_good.unwrap_or_default(), by_passwords) {
-            (true, true) => {
+        match (self.locked_for_good.unwrap_or_default(), self.locked_out_by.as_deref()) {
+            (true, Some("passwords")) => {
                 ui.t("Locked out by a hundred wrong passwords. It ends with a code, or when somebody unlocks the account.").to_owned()
             }
-            (true, false) => ui
+            (true, Some("second_factor")) => ui
+                .t("Locked out by a hundred wrong codes of an authenticator app. It ends with a recovery code, or when somebody unlocks the account.")
+                .to_owned(),
+            (true, _) => ui
                 .t("Locked out by a hundred wrong codes. It ends with a password or a provider, or when somebody unlocks the account.")
                 .to_owned(),
-            (false, true) => {
+            (false, Some("passwords")) => {
                 ui.say("Locked out by wrong passwords, for the {}. time since the last sign-in. It ends {}.", [times, ui.at(&until).text()])
             }
-            (false, false) => {
+            (false, Some("second_factor")) => ui.say(
+                "Locked out by wrong codes of an authenticator app, for the {}. time since the last right one. It ends {}.",
+                [times, ui.at(&until).text()],
+            ),
+            (false, _) => {
                 ui.say("Locked out by wrong codes, for the {}. time since the last sign-in. It ends {}.", [times, ui.at(&until).text()])
             }
         }

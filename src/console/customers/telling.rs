@@ -197,6 +197,10 @@ fn notice(ui: &Ui, detail: &Value) -> (Cell, Sentence) {
         "new_sign_in" => ui.t("a sign-in from a new device"),
         "password_changed" => ui.t("a new password"),
         "provider_linked" => ui.t("a linked identity provider"),
+        "second_factor_on" => ui.t("a second factor"),
+        "second_factor_off" => ui.t("the removed second factor"),
+        "recovery_code_used" => ui.t("a recovery code that was used"),
+        "recovery_codes_replaced" => ui.t("new recovery codes"),
         _ => ui.t("the closed account"),
     };
     let channel = if detail["channel"] == "sms" { ui.t("by text") } else { ui.t("by mail") };
@@ -216,6 +220,8 @@ fn method_name<'a>(ui: &Ui, method: &'a str) -> &'a str {
         "code" => ui.t("a code"),
         "password" => ui.t("a password"),
         "password_reset" => ui.t("a new password"),
+        "totp" => ui.t("an authenticator app"),
+        "recovery_code" => ui.t("a recovery code"),
         provider => provider,
     }
 }

@@ -1,4 +1,4 @@
-//! Cryptography: the application key, digests and their comparison, message authentication codes, randomness.
+//! Cryptography: the application key, digests and their comparison, message authentication codes, randomness, one-time passwords.
 
 mod application_key;
 mod digest;
@@ -6,6 +6,8 @@ mod mac;
 mod master_key;
 mod random;
 mod secret_token;
+mod totp;
+mod typed_code;
 
 pub use application_key::{ApplicationKey, CannotOpen, InvalidApplicationKey};
 pub use digest::{SecretDigest, sha256};
@@ -13,3 +15,5 @@ pub use mac::{hmac_sha1, hmac_sha256, hmac_sha384, hmac_sha512};
 pub use master_key::Fingerprint;
 pub use random::{random_base62, random_bytes, random_digits, random_hex};
 pub(crate) use secret_token::secret_token;
+pub use totp::TotpSecret;
+pub use typed_code::TypedCode;

@@ -74,6 +74,10 @@ problem_codes! {
     AccountBanned, 403, "account_banned", "Account banned", "This account is banned. Please contact the shop.";
     AccountClosed, 409, "account_closed", "Account closed", "This account is closed.";
     FreshSignInRequired, 403, "fresh_sign_in_required", "Fresh sign-in required", "Please confirm that it is you, with a code, your password or by signing in again.";
+    SecondFactorRequired, 403, "second_factor_required", "Second factor required", "Please enter a code of your authenticator app, or a recovery code.";
+    SecondFactorExpired, 422, "second_factor_expired", "Second factor expired", "This sign-in has taken too long. Please sign in again from the beginning.";
+    SecondFactorNotOffered, 404, "second_factor_not_offered", "Second factor not offered", "This shop does not offer a second factor.";
+    SecondFactorEnabled, 409, "second_factor_enabled", "Second factor enabled", "Your account has a second factor already. Please remove it first.";
     ProviderLinkSuspended, 409, "provider_link_suspended", "Provider link suspended", "Please sign in another way, and link this provider to your account again.";
     ProviderLinkedElsewhere, 409, "provider_linked_elsewhere", "Provider linked elsewhere", "This identity belongs to another account.";
     LastWayIn, 409, "last_way_in", "Last way in", "This is the only way to sign in to your account. Please add another one first.";

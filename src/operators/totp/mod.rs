@@ -13,7 +13,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::{Area, Caller, Scope};
-use crate::kernel::crypto::CannotOpen;
+use crate::kernel::crypto::{CannotOpen, TotpSecret};
 use crate::kernel::database::Connection;
 use crate::kernel::ids::OperatorId;
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -23,12 +23,14 @@ use crate::operators::operator::Operator;
 use crate::operators::queries as operators;
 use crate::operators::session::{LiveSession, Method};
 use crate::operators::state::Operators;
-use crate::operators::totp::secret::TotpSecret;
 
 pub use qr_code::QrPath;
 pub use queries::{count_operators_by_key_of_codes, count_operators_with_other_codes};
 pub use recovery_code::RecoveryCode;
 pub use secret::SEALED;
+
+/// What an app shows the account under.
+const ISSUER: &str = "Portico";
 
 /// What an operator needs to add the account to an app.
 #[derive(Clone)]
@@ -78,18 +80,18 @@ impl Operators {
     /// The secret that waits for its first code. It stays the same until then.
     pub async fn enrolment(&self, operator: &Operator) -> Result<Enrolment, CodeRefusal> {
         let mut conn = self.pool.acquire().await?;
-        let fresh = TotpSecret::generate().seal(&self.key, operator.id);
+        let fresh = secret::seal(&TotpSecret::generate(), &self.key, operator.id);
         let sealed = queries::offer_secret(&mut conn, operator.id, &fresh).await?.ok_or(CodeRefusal::Wrong)?;
-        let secret = TotpSecret::open(&self.key, operator.id, &sealed)?;
-        let address = secret.address(&operator.email);
-        Ok(Enrolment { qr: QrPath::of(address.expose_secret()), secret: secret.text() })
+        let secret = secret::open(&self.key, operator.id, &sealed)?;
+        let address = secret.address(ISSUER, &operator.email);
+        Ok(Enrolment { qr: QrPath::of(address.expose_secret()), secret: secret::in_groups(&secret) })
     }
 
     /// Asks for codes from now on, once `code` has proven that the app has the secret. Returns the recovery codes.
     pub async fn enable_totp(&self, caller: &Caller, operator: &Operator, code: &str) -> Result<Vec<RecoveryCode>, CodeRefusal> {
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
         let sealed = queries::find_offered_secret(&mut conn, operator.id).await?.ok_or(CodeRefusal::Wrong)?;
-        let secret = TotpSecret::open(&self.key, operator.id, &sealed)?;
+        let secret = secret::open(&self.key, operator.id, &sealed)?;
         let step = secret.step_of(&digits(code), now).ok_or(CodeRefusal::Wrong)?;
         let mut transaction = conn.begin().await?;
         if !queries::enable(&mut transaction, operator.id, &sealed, step, now).await? {
@@ -173,7 +175,7 @@ impl Operators {
             return Ok(queries::use_recovery_code(conn, operator, &recovery.digests(&self.key, operator)).await?);
         }
         let Some(sealed) = queries::find_secret(conn, operator).await? else { return Ok(false) };
-        let secret = TotpSecret::open(&self.key, operator, &sealed)?;
+        let secret = secret::open(&self.key, operator, &sealed)?;
         match secret.step_of(&digits(code), self.clock.now()) {
             Some(step) => Ok(queries::use_step(conn, operator, step).await?),
             None => Ok(false),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
-use crate::storefront::customers::Customer;
+use crate::storefront::second_factors;
 use crate::storefront::state::Storefront;
 
 /// A request of a session that is fresh: `storefront.fresh_for` has not passed since the customer signed in or proved it again.
@@ -27,30 +27,52 @@ where
     /// Refuses a session that is not fresh with the ways in which this customer makes it fresh.
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let caller = SignedInCustomer::from_request_parts(parts, state).await?;
-        caller.require_fresh(&Storefront::from_ref(state))?;
+        caller.require_fresh(&Storefront::from_ref(state)).await?;
         Ok(Self(caller))
     }
 }
 
 impl SignedInCustomer {
     /// Refuses a session that is not fresh.
-    pub(in crate::storefront) fn require_fresh(&self, storefront: &Storefront) -> Result<(), Problem> {
-        if self.is_fresh(storefront, storefront.clock.now()) { Ok(()) } else { Err(refusal(&self.customer)) }
+    pub(in crate::storefront) async fn require_fresh(&self, storefront: &Storefront) -> Result<(), Problem> {
+        if self.is_fresh(storefront, storefront.clock.now()) {
+            return Ok(());
+        }
+        let has_second_factor = self.has_second_factor(storefront).await?;
+        Err(self.stale(has_second_factor))
+    }
+
+    /// Refuses a customer with a second factor: the first one alone makes no session fresh that both have opened, because it may be what
+    /// the thief of the token has as well (ASVS 5.0, 7.5.1).
+    pub(in crate::storefront) async fn refuse_first_factor(&self, storefront: &Storefront) -> Result<(), Problem> {
+        if self.has_second_factor(storefront).await? { Err(self.stale(true)) } else { Ok(()) }
+    }
+
+    async fn has_second_factor(&self, storefront: &Storefront) -> Result<bool, sqlx::Error> {
+        if !self.store.asks_second_factor {
+            return Ok(false);
+        }
+        // Boxed, because most requests would copy the large future in vain.
+        Box::pin(async { second_factors::has_second_factor(&mut *storefront.pool.acquire().await?, self.customer.id).await }).await
     }
 
     fn is_fresh(&self, storefront: &Storefront, now: DateTime<Utc>) -> bool {
         now < storefront.settings.fresh_until(self.proven_at)
     }
-}
 
-/// Tells which ways are open to the customer. Contacts are masked: who holds only the token need not learn them.
-fn refusal(customer: &Customer) -> Problem {
-    let (phone, email) = (customer.proven_phone(), customer.proven_email());
-    let mut contacts = Map::new();
-    contacts.extend(phone.map(|phone| ("sms".to_owned(), Value::from(phone.masked()))));
-    contacts.extend(email.map(|email| ("email".to_owned(), Value::from(email.masked()))));
-    let by_code = (!contacts.is_empty()).then_some("code");
-    let by_password = customer.password_hash.as_ref().map(|_| "password");
-    let ways: Vec<_> = by_code.into_iter().chain(by_password).chain(["sign_in"]).collect();
-    Problem::new(ProblemCode::FreshSignInRequired).member("ways", ways).member("contacts", contacts)
+    /// Tells which ways are open to the customer. Contacts are masked: who holds only the token need not learn them.
+    fn stale(&self, has_second_factor: bool) -> Problem {
+        let problem = Problem::new(ProblemCode::FreshSignInRequired);
+        if has_second_factor {
+            return problem.member("ways", ["totp", "recovery_code", "sign_in"].as_slice()).member("contacts", Map::new());
+        }
+        let (phone, email) = (self.customer.proven_phone(), self.customer.proven_email());
+        let mut contacts = Map::new();
+        contacts.extend(phone.map(|phone| ("sms".to_owned(), Value::from(phone.masked()))));
+        contacts.extend(email.map(|email| ("email".to_owned(), Value::from(email.masked()))));
+        let by_code = (!contacts.is_empty()).then_some("code");
+        let by_password = self.customer.password_hash.as_ref().map(|_| "password");
+        let ways: Vec<_> = by_code.into_iter().chain(by_password).chain(["sign_in"]).collect();
+        problem.member("ways", ways).member("contacts", contacts)
+    }
 }

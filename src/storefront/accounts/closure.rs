@@ -29,7 +29,7 @@ use crate::storefront::routes::{self, Routes, describe};
 use crate::storefront::sending::notices::{self, Occurrence};
 use crate::storefront::sending::send_limit;
 use crate::storefront::state::Storefront;
-use crate::storefront::{customers, guessing};
+use crate::storefront::{customers, guessing, second_factors};
 
 pub fn routes() -> Routes<Storefront> {
     let asking = describe("Send a verification code to close the account with.", routes::sent());
@@ -119,6 +119,7 @@ pub async fn close_account(conn: &mut Connection, origin: Origin, id: CustomerId
     take_back::forget_changes_of(conn, id).await?;
     known_devices::forget_known_devices(conn, id).await?;
     codes::forget_codes(conn, id).await?;
+    second_factors::forget(conn, id).await?;
     guessing::forget_clients(conn, id).await?;
     customers::publish(conn, origin, CUSTOMER_CLOSED, &customer, now).await?;
     Ok(true)

@@ -24,6 +24,7 @@ use crate::storefront::customers::{self, ContactChange, Customer, SecurityEvent}
 use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Routes, body, describe};
+use crate::storefront::second_factors;
 use crate::storefront::sending::notices::{self, Occurrence};
 use crate::storefront::sending::{read_number, send_limit};
 use crate::storefront::sms_guard::Recipient;
@@ -120,7 +121,7 @@ async fn send_code(asking: Asking<'_>, identity: Identity) -> Result<Issued, Pro
 /// Requires a fresh session, or a code that was asked for: only a fresh session can ask for one, and the code lives ten minutes however old the
 /// session gets meanwhile (interface 1, rule 7).
 async fn require_proof(storefront: &Storefront, caller: &SignedInCustomer, purpose: Purpose) -> Result<(), Problem> {
-    let Err(stale) = caller.require_fresh(storefront) else { return Ok(()) };
+    let Err(stale) = caller.require_fresh(storefront).await else { return Ok(()) };
     let mut conn = storefront.pool.acquire().await?;
     match codes::was_requested_by(&mut conn, caller.store.id, purpose, caller.customer.id).await? {
         true => Ok(()),
@@ -181,8 +182,9 @@ async fn change(
     customers::lock_claimants(&mut tx, caller.store.id, caller.customer.id, &identity).await?;
     let before = caller.lock(&mut tx).await?;
     verified_code.consume(&mut tx, now).await?;
-    // An unused code that was sent to the old number or address must not sign anybody in.
+    // An unused code that was sent to the old number or address must not sign anybody in, nor must one that waits for a second factor.
     codes::forget_open_codes(&mut tx, caller.customer.id).await?;
+    second_factors::forget_pending(&mut tx, caller.customer.id).await?;
     let saved = customers::set_proven(&mut tx, caller.customer.id, &identity, now).await.map_err(refuse_taken)?;
     let customer = saved.ok_or(ProblemCode::CustomerTokenInvalid)?;
     let changed = changed(&before, &customer);

@@ -1,11 +1,12 @@
-//! Ending sessions before they expire, with what belongs to them: the push devices that were registered in them. Who is signed out gets no
-//! more notifications.
+//! Ending sessions before they expire, with what belongs to them: the push devices that were registered in them, and sign-ins that wait for a
+//! second factor. Who is signed out gets no more notifications.
 
 use chrono::{DateTime, Utc};
 
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, CustomerId, SessionId};
 use crate::storefront::accounts::devices;
+use crate::storefront::second_factors;
 use crate::storefront::tokens::{self, TokenId};
 
 /// Ends one session of a customer. Returns `None` if it is not the customer's or has ended already.
@@ -25,6 +26,7 @@ pub async fn end_session(
 /// Ends all sessions of a customer. Their devices include those of no session that is known.
 pub async fn end_all(conn: &mut Connection, customer: CustomerId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     let mut tx = conn.begin().await?;
+    second_factors::forget_pending(&mut tx, customer).await?;
     tokens::revoke_all_tokens(&mut tx, customer, now).await?;
     devices::forget_devices(&mut tx, customer).await?;
     tx.commit().await
@@ -33,6 +35,7 @@ pub async fn end_all(conn: &mut Connection, customer: CustomerId, now: DateTime<
 /// Ends all sessions of a customer but one.
 pub async fn end_others(conn: &mut Connection, customer: CustomerId, kept: SessionId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     let mut tx = conn.begin().await?;
+    second_factors::forget_pending(&mut tx, customer).await?;
     tokens::revoke_other_tokens(&mut tx, customer, kept, now).await?;
     devices::forget_others(&mut tx, customer, kept).await?;
     tx.commit().await
@@ -74,6 +77,7 @@ pub async fn end_all_of_company(
     now: DateTime<Utc>,
 ) -> Result<Option<i64>, sqlx::Error> {
     let mut tx = conn.begin().await?;
+    second_factors::forget_pending(&mut tx, customer).await?;
     let Some(ended) = tokens::revoke_customer(&mut tx, company, customer, now).await? else { return Ok(None) };
     devices::forget_devices(&mut tx, customer).await?;
     tx.commit().await?;

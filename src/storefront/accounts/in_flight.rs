@@ -30,7 +30,7 @@ impl<'a> InFlight<'a> {
         }
     }
 
-    /// It was right, but the customer may not sign in.
+    /// It was right, but the customer may not sign in, or not yet.
     pub async fn right_in_vain(mut self, conn: &mut Connection) -> Result<(), sqlx::Error> {
         match self.counted.take() {
             Some(counted) => passwords::settle_right(conn, self.guess.store, &counted.subject, self.guess.now).await,

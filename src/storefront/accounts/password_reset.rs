@@ -1,6 +1,7 @@
 //! Password reset: a customer who forgot the password, has none or wants another one sets a new password with a sign-in code. Every other
 //! session ends with its push devices, and the links to identity providers are suspended: one whose provider vouches for the account's proven
-//! address signs in again by itself, the others once the customer has linked them again. The answer lists what opens the account.
+//! address signs in again by itself, the others once the customer has linked them again. The answer lists what opens the account. The new
+//! password of a customer with a second factor counts once that is right too: who reads the mailbox alone changes nothing.
 //!
 //! A token alone does not set a password. Nor does it verify another number or address for the account, to which a sign-in code could then be
 //! sent: that takes a fresh session ([`contact_change`](crate::storefront::accounts::contact_change)).
@@ -16,9 +17,10 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::languages::AcceptedLanguages;
+use crate::kernel::password_hashing::HashedPassword;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
-use crate::storefront::accounts::signed_in::{SignedIn, audited};
+use crate::storefront::accounts::signed_in::{Opened, audited};
 use crate::storefront::accounts::{ending, known_devices, new_password, review, social};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
 use crate::storefront::challenges::ChallengeAnswer;
@@ -35,6 +37,7 @@ pub fn routes() -> Routes<Storefront> {
     );
     let doc = doc.taking_body(ResetRequest::schema()).restricting("password", passwords::length());
     let doc = doc.refusing(codes::CODE_REFUSALS).refusing(&[ProblemCode::AccountBanned, ProblemCode::Overloaded]);
+    let doc = doc.refusing(&[ProblemCode::SecondFactorRequired]);
     Routes::none().post("/customers/reset-password", doc, reset)
 }
 
@@ -75,7 +78,7 @@ async fn reset(
     Ok(Json(answer))
 }
 
-async fn set_password(storefront: &Storefront, attempt: &SignInAttempt<'_>, request: &ResetRequest) -> Result<SignedIn, Problem> {
+async fn set_password(storefront: &Storefront, attempt: &SignInAttempt<'_>, request: &ResetRequest) -> Result<Opened, Problem> {
     // Checked before the code: an unacceptable password must not cost a guess.
     let password = new_password::accept(storefront, &request.password).await?;
     let identity = attempt.identity.as_ref().ok_or(ProblemCode::CodeInvalid)?;
@@ -91,18 +94,31 @@ async fn set_password(storefront: &Storefront, attempt: &SignInAttempt<'_>, requ
     let mut tx = storefront.pool.begin().await?;
     let customer = verified_code.consume_for_account(&mut tx, now).await?;
     let id = customer.id;
-    customers::reset_password(&mut tx, id, &hash).await?;
-    ending::end_all(&mut tx, id, now).await?;
-    social::suspend_links(&mut tx, id, now).await?;
-    // Somebody else may have been in the account, on a device that would be known from then on.
-    guessing::forget_clients(&mut tx, id).await?;
-    known_devices::forget_known_devices(&mut tx, id).await?;
-    codes::forget_open_codes(&mut tx, id).await?;
-    let mut signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
-    signed_in.has_new_password = true;
+    let opened = if storefront.asks_second_factor(&mut tx, attempt, id).await? {
+        storefront.await_second_factor(&mut tx, attempt, &customer, Some(&hash), now).await?
+    } else {
+        replace_password(&mut tx, id, &hash, now).await?;
+        storefront.sign_in(&mut tx, attempt, customer, now).await?.with(|signed_in| signed_in.has_new_password = true)
+    };
     tx.commit().await?;
     storefront.caches.invalidate_customer(id);
-    Ok(signed_in)
+    Ok(opened)
+}
+
+/// Gives an account the password that its customer has chosen with a code, and ends what was opened before. The caller has locked the account.
+pub(super) async fn replace_password(
+    conn: &mut Connection,
+    id: CustomerId,
+    hash: &HashedPassword,
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
+    customers::reset_password(conn, id, hash).await?;
+    ending::end_all(conn, id, now).await?;
+    social::suspend_links(conn, id, now).await?;
+    // Somebody else may have been in the account, on a device that would be known from then on.
+    guessing::forget_clients(conn, id).await?;
+    known_devices::forget_known_devices(conn, id).await?;
+    codes::forget_open_codes(conn, id).await
 }
 
 /// Makes the password of an account useless, with all that was opened by it, so that the customer has to choose a new one with a code. For

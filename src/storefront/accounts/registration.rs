@@ -17,7 +17,7 @@ use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::new_password;
-use crate::storefront::accounts::signed_in::{SignedIn, audited};
+use crate::storefront::accounts::signed_in::{Opened, audited};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
 use crate::storefront::challenges::ChallengeAnswer;
 use crate::storefront::codes::{self, IssueRequest, Issued, Submission, SubmittedCode, Target};
@@ -214,7 +214,7 @@ async fn register(
     Ok((StatusCode::CREATED, Json(signed_in.answer(&storefront.settings))))
 }
 
-async fn create_account(storefront: &Storefront, attempt: &SignInAttempt<'_>, request: &RegistrationRequest) -> Result<SignedIn, Problem> {
+async fn create_account(storefront: &Storefront, attempt: &SignInAttempt<'_>, request: &RegistrationRequest) -> Result<Opened, Problem> {
     let mut registration = request.parse()?;
     if let Some(password) = &registration.password {
         registration.password = Some(new_password::accept(storefront, password).await?);
@@ -258,10 +258,10 @@ async fn create_account(storefront: &Storefront, attempt: &SignInAttempt<'_>, re
     customers::lock_claims(&mut tx, &newcomer).await?;
     verified_code.consume(&mut tx, now).await?;
     let (customer, lost) = customers::open_account(&mut tx, attempt.origin(), &newcomer, now).await.map_err(refuse_taken)?;
-    let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
+    let opened = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     tx.commit().await?;
     storefront.caches.invalidate_losers(lost);
-    Ok(signed_in)
+    Ok(opened)
 }
 
 /// Maps the constraint violation of an identity that was proven after the code was checked: by an identity provider, or by a

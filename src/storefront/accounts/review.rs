@@ -6,6 +6,7 @@ use crate::kernel::database::Connection;
 use crate::kernel::openapi::object;
 use crate::storefront::accounts::social;
 use crate::storefront::customers::Customer;
+use crate::storefront::second_factors;
 
 pub fn schema() -> Value {
     let contact = object([
@@ -13,7 +14,8 @@ pub fn schema() -> Value {
         ("contact", json!({ "type": "string" })),
         ("verified", json!({ "type": "boolean" })),
     ]);
-    let mut schema = object([("contacts", json!({ "type": "array", "items": contact })), ("providers", social::links_schema())]);
+    let contacts = json!({ "type": "array", "items": contact });
+    let mut schema = object([("contacts", contacts), ("providers", social::links_schema()), ("second_factor", second_factors::schema())]);
     schema["description"] = "What opens the account now. Links to identity providers are suspended until they are linked again.".into();
     schema
 }
@@ -23,5 +25,6 @@ pub async fn of(conn: &mut Connection, customer: &Customer) -> Result<Value, sql
     let phone = customer.phone.as_ref().map(|phone| ("phone", phone, customer.phone_verified_at.is_some()));
     let shown = |(kind, contact, verified)| json!({ "kind": kind, "contact": contact, "verified": verified });
     let contacts: Vec<_> = email.into_iter().chain(phone).map(shown).collect();
-    Ok(json!({ "contacts": contacts, "providers": social::show_links(conn, customer.id).await? }))
+    let providers = social::show_links(conn, customer.id).await?;
+    Ok(json!({ "contacts": contacts, "providers": providers, "second_factor": second_factors::show(conn, customer.id).await? }))
 }

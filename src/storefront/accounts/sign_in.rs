@@ -14,7 +14,7 @@ use crate::kernel::password_hashing::{Comparison, HashingBusy, HashingPlace};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::in_flight::InFlight;
-use crate::storefront::accounts::signed_in::{SignedIn, audited};
+use crate::storefront::accounts::signed_in::{Opened, audited};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
 use crate::storefront::challenges::{ChallengeAnswer, Shown};
 use crate::storefront::codes::{self, IssueRequest, Issued, Submission, SubmittedCode, Target};
@@ -40,12 +40,13 @@ pub fn routes() -> Routes<Storefront> {
         .taking_body(SmsLoginRequest::schema())
         .needing_one_of(&["phone", "identity"]);
     let by_code = describe("Sign in with a verification code.", routes::login()).refusing(codes::CODE_REFUSALS);
-    let by_code = by_code.refusing(&[ProblemCode::AccountBanned]);
+    let by_code = by_code.refusing(&[ProblemCode::AccountBanned, ProblemCode::SecondFactorRequired]);
     let wrong_password = [
         ProblemCode::CredentialsInvalid,
         ProblemCode::PasswordAttemptsExceeded,
         ProblemCode::GuessesExceeded,
         ProblemCode::AccountBanned,
+        ProblemCode::SecondFactorRequired,
         ProblemCode::Overloaded,
     ];
     let by_password = describe("Sign in with identity and password.", routes::login()).refusing(&wrong_password);
@@ -173,7 +174,7 @@ async fn verify_code(
     Ok(Json(signed_in.answer(&storefront.settings)))
 }
 
-async fn sign_in_by_code(storefront: &Storefront, attempt: &SignInAttempt<'_>, request: &CodeLoginRequest) -> Result<SignedIn, Problem> {
+async fn sign_in_by_code(storefront: &Storefront, attempt: &SignInAttempt<'_>, request: &CodeLoginRequest) -> Result<Opened, Problem> {
     let (store, identity) = (attempt.store.id, attempt.identity.as_ref().ok_or(ProblemCode::CodeInvalid)?);
     let target = Target::Identities(vec![identity.key()]);
     let submission = Submission::of(&request.code, &attempt.client.client(), attempt.store.key_id, request.request.as_ref());
@@ -182,9 +183,9 @@ async fn sign_in_by_code(storefront: &Storefront, attempt: &SignInAttempt<'_>, r
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
     let customer = verified_code.consume_for_account(&mut tx, now).await?;
-    let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
+    let opened = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     tx.commit().await?;
-    Ok(signed_in)
+    Ok(opened)
 }
 
 body! {
@@ -220,7 +221,7 @@ async fn sign_in_by_password(
     storefront: &Storefront,
     attempt: &SignInAttempt<'_>,
     request: &PasswordLoginRequest,
-) -> Result<SignedIn, Problem> {
+) -> Result<Opened, Problem> {
     let (store, identity) = (attempt.store.id, attempt.identity.as_ref());
     let client = attempt.client.client();
     let _turn = storefront.guesses.turn((store, client.network)).await.map_err(|_| HashingBusy)?;
@@ -252,9 +253,12 @@ async fn sign_in_by_password(
             in_flight.right_in_vain(&mut conn).await?;
             return Err(ProblemCode::AccountBanned.into());
         }
-        if let Some(signed_in) = storefront.sign_in_unless_password_replaced(&mut conn, attempt, right, guess.now).await? {
-            in_flight.signed_in(&mut conn).await?;
-            return Ok(signed_in);
+        if let Some(opened) = storefront.sign_in_unless_password_replaced(&mut conn, attempt, right, guess.now).await? {
+            match opened {
+                Opened::Session(_) => in_flight.signed_in(&mut conn).await?,
+                Opened::Pending(..) => in_flight.right_in_vain(&mut conn).await?,
+            }
+            return Ok(opened);
         }
         customer = customers::find_customer(&mut conn, store, id).await?;
     }

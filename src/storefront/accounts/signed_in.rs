@@ -1,20 +1,24 @@
-//! The end of every flow that signs a customer in: the token, the entry in the audit, and the login response.
+//! The end of every flow that signs a customer in: the token, or the question for the second factor; the entry in the audit, and the login
+//! response.
 
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 
+use crate::contact::Identity;
 use crate::kernel::database::Connection;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CustomerId, SessionId};
 use crate::kernel::languages::AcceptedLanguages;
+use crate::kernel::password_hashing::HashedPassword;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::providers::identity::Provider;
 use crate::storefront::accounts::{ending, known_devices, review};
 use crate::storefront::audit::{self, Method, SignInAttempt};
 use crate::storefront::customers::{self, Customer, SecurityEvent};
 use crate::storefront::messages::{Notice, Particulars};
+use crate::storefront::second_factors::{self, Handle, NewPending};
 use crate::storefront::sending::notices::{self, Occurrence};
 use crate::storefront::state::{Settings, Storefront};
 use crate::storefront::tokens::{self, Before, Issued, TokenId};
@@ -33,11 +37,14 @@ pub struct SignedIn {
     pub(super) linked: Option<Provider>,
     /// Whether the customer is told of the new password.
     pub(super) has_new_password: bool,
+    /// Whether the customer is told that a recovery code was used.
+    pub(super) used_recovery_code: bool,
 }
 
 impl SignedIn {
     fn new(Issued { token, number, session, before }: Issued, customer: Customer) -> Self {
-        Self { token, session: number, session_id: session, customer, before, linked: None, has_new_password: false }
+        let (linked, has_new_password, used_recovery_code) = (None, false, false);
+        Self { token, session: number, session_id: session, customer, before, linked, has_new_password, used_recovery_code }
     }
 
     /// The login response of interface 1. With `storefront.flat_login` it also contains the customer's fields at its top level.
@@ -55,20 +62,79 @@ impl SignedIn {
     }
 }
 
+/// How a sign-in goes on once its factor was right. Whatever the factor has used up is committed either way.
+#[derive(Debug)]
+#[must_use = "it takes effect with the commit"]
+pub enum Opened {
+    Session(Box<SignedIn>),
+    /// The customer has a second factor, and the sign-in waits for it.
+    Pending(CustomerId, Handle),
+}
+
+impl Opened {
+    /// The session, with more about it.
+    pub(super) fn with(self, tell: impl FnOnce(&mut SignedIn)) -> Self {
+        match self {
+            Self::Session(mut signed_in) => {
+                tell(&mut signed_in);
+                Self::Session(signed_in)
+            }
+            pending @ Self::Pending(..) => pending,
+        }
+    }
+}
+
 impl Storefront {
+    /// Whether a sign-in by this method asks the customer for the second factor: the one place that decides it. A first factor does, if the
+    /// customer has a second one. A registration does not, because nobody has had the account before.
+    ///
+    /// Costs a statement only in stores whose customers may have one.
+    pub(super) async fn asks_second_factor(
+        &self,
+        conn: &mut Connection,
+        attempt: &SignInAttempt<'_>,
+        customer: CustomerId,
+    ) -> Result<bool, sqlx::Error> {
+        match attempt.method {
+            Method::Registration | Method::Totp | Method::RecoveryCode => Ok(false),
+            Method::Code | Method::Password | Method::PasswordReset | Method::Provider(_) => {
+                Ok(attempt.store.asks_second_factor && second_factors::has_second_factor(conn, customer).await?)
+            }
+        }
+    }
+
+    /// Has a sign-in wait for the second factor, in the transaction that uses up the first one. `new_password` is set once both were right.
+    pub(super) async fn await_second_factor(
+        &self,
+        conn: &mut Connection,
+        attempt: &SignInAttempt<'_>,
+        customer: &Customer,
+        new_password: Option<&HashedPassword>,
+        now: DateTime<Utc>,
+    ) -> Result<Opened, Problem> {
+        refuse_banned(customer)?;
+        let app = second_factors::app_of(attempt.store.key_id, attempt.client.user_agent.as_deref());
+        let identity = attempt.identity.as_ref().map(Identity::key);
+        let pending = NewPending { store: attempt.store.id, customer: customer.id, app, identity, new_password };
+        Ok(Opened::Pending(customer.id, second_factors::insert_pending(conn, &pending, now).await?))
+    }
+
     /// Signs `customer` in after a successful `attempt` and records the sign-in in the audit. A banned customer is told so here and
-    /// not before: only who has proven to be the customer learns of the ban.
+    /// not before: only who has proven to be the customer learns of the ban. A customer with a second factor is asked for it instead.
     pub(in crate::storefront) async fn sign_in(
         &self,
         conn: &mut Connection,
         attempt: &SignInAttempt<'_>,
         customer: Customer,
         now: DateTime<Utc>,
-    ) -> Result<SignedIn, Problem> {
+    ) -> Result<Opened, Problem> {
         refuse_banned(&customer)?;
+        if self.asks_second_factor(conn, attempt, customer.id).await? {
+            return self.await_second_factor(conn, attempt, &customer, None, now).await;
+        }
         let issued = tokens::issue(conn, attempt, customer.id, self.settings.session_expires_at(now, now), now).await?;
         announce(conn, attempt, (customer.id, issued.session), now).await?;
-        Ok(SignedIn::new(issued, customer))
+        Ok(Opened::Session(Box::new(SignedIn::new(issued, customer))))
     }
 
     /// The same after a right password. Returns `None` and issues no token if the password hash has been replaced since (even by an
@@ -79,8 +145,19 @@ impl Storefront {
         attempt: &SignInAttempt<'_>,
         customer: Customer,
         now: DateTime<Utc>,
-    ) -> Result<Option<SignedIn>, Problem> {
+    ) -> Result<Option<Opened>, Problem> {
         refuse_banned(&customer)?;
+        if self.asks_second_factor(conn, attempt, customer.id).await? {
+            let mut tx = conn.begin().await?;
+            let locked = customers::lock_customer_shared(&mut tx, customer.id).await?;
+            let has_password = |now: &Customer| {
+                now.password_hash.as_ref().map(HashedPassword::expose) == customer.password_hash.as_ref().map(HashedPassword::expose)
+            };
+            let Some(locked) = locked.filter(has_password) else { return Ok(None) };
+            let pending = self.await_second_factor(&mut tx, attempt, &locked, None, now).await?;
+            tx.commit().await?;
+            return Ok(Some(pending));
+        }
         let expires_at = self.settings.session_expires_at(now, now);
         let issued = match attempt.store.sign_in_events {
             // One statement is a transaction of its own.
@@ -95,7 +172,7 @@ impl Storefront {
                 issued
             }
         };
-        Ok(issued.map(|issued| SignedIn::new(issued, customer)))
+        Ok(issued.map(|issued| Opened::Session(Box::new(SignedIn::new(issued, customer)))))
     }
 }
 
@@ -126,16 +203,24 @@ fn counted_as<'a>(storefront: &Storefront, method: &'a Method) -> &'a str {
     }
 }
 
-/// Runs a sign-in and records a refusal. A success is recorded together with its token ([`Storefront::sign_in`]).
+/// Runs a sign-in and records a refusal, which the question for the second factor is too. A success is recorded together with its token
+/// ([`Storefront::sign_in`]).
 ///
 /// The flow is boxed, so that the large state of its queries is not moved from future to future.
 pub async fn audited(
     storefront: &Storefront,
     (attempt, languages): (&SignInAttempt<'_>, &AcceptedLanguages),
-    flow: BoxFuture<'_, Result<SignedIn, Problem>>,
+    flow: BoxFuture<'_, Result<Opened, Problem>>,
 ) -> Result<SignedIn, Problem> {
-    let result = flow.await;
-    storefront.metrics.tried(counted_as(storefront, &attempt.method), result.is_ok());
+    let (result, customer, outcome) = match flow.await {
+        Ok(Opened::Session(signed_in)) => (Ok(*signed_in), None, "signed_in"),
+        Ok(Opened::Pending(customer, handle)) => {
+            let problem = Problem::new(ProblemCode::SecondFactorRequired).member("second_factor", handle.reveal());
+            (Err(problem), Some(customer), "second_factor")
+        }
+        Err(problem) => (Err(problem), None, "refused"),
+    };
+    storefront.metrics.tried(counted_as(storefront, &attempt.method), outcome);
     match &result {
         // Boxed, because the flow's caller would otherwise carry the state of all notices.
         Ok(signed_in) => Box::pin(follow_up(storefront, (attempt, languages), signed_in)).await,
@@ -145,7 +230,7 @@ pub async fn audited(
             let written = async {
                 let mut conn = storefront.pool.acquire().await?;
                 match is_recorded {
-                    true => audit::insert_refusal(&mut conn, attempt, problem.code(), now).await,
+                    true => audit::insert_refusal(&mut conn, attempt, (problem.code(), customer), now).await,
                     false => audit::count_refusal(&mut conn, attempt, problem.code(), now).await,
                 }
             };
@@ -170,17 +255,21 @@ async fn follow_up(storefront: &Storefront, (attempt, languages): (&SignInAttemp
             false
         }
     };
-    let (about, name) = if signed_in.has_new_password {
-        (Notice::PasswordChanged, String::new())
+    let mut told = Vec::new();
+    if signed_in.used_recovery_code {
+        told.push((Notice::RecoveryCodeUsed, String::new()));
+    }
+    if signed_in.has_new_password {
+        told.push((Notice::PasswordChanged, String::new()));
     } else if let Some(provider) = &signed_in.linked {
-        (Notice::ProviderLinked, storefront.identity_providers.name_of(provider))
+        told.push((Notice::ProviderLinked, storefront.identity_providers.name_of(provider)));
     } else if is_new_device {
-        (Notice::NewSignIn, device)
-    } else {
-        return;
-    };
-    let particulars = Particulars { code: "", name: &name };
-    notices::tell(storefront, customer, Occurrence { store: attempt.store, languages, about, particulars, at }).await;
+        told.push((Notice::NewSignIn, device));
+    }
+    for (about, name) in told {
+        let particulars = Particulars { code: "", name: &name };
+        notices::tell(storefront, customer, Occurrence { store: attempt.store, languages, about, particulars, at }).await;
+    }
 }
 
 /// Ends surplus sessions and remembers the device. Returns whether it is a new one. Whoever has few sessions and a device that was seen within

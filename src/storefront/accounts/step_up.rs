@@ -1,5 +1,8 @@
 //! Step-up: a signed-in customer proves again who they are, which makes the session fresh for `storefront.fresh_for`. A thief of the token
 //! can neither read the code, which goes to a contact that was proven before, nor knows the password.
+//!
+//! A customer with a second factor proves that one, and no other (ASVS 5.0, 7.5.1): both factors have opened the session, and a code or the
+//! password alone would make the account as weak as without it.
 
 use axum::Json;
 use axum::extract::State;
@@ -19,10 +22,12 @@ use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
 use crate::storefront::accounts::own_code::Asking;
 use crate::storefront::accounts::own_password;
+use crate::storefront::accounts::second_factor::{self, Answer};
 use crate::storefront::audit::ClientInfo;
 use crate::storefront::challenges::Shown;
 use crate::storefront::codes::{self, Issued, Submission, SubmittedCode, Target};
 use crate::storefront::guessing::Client;
+use crate::storefront::messages::Notice;
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Body, Routes, Sent, body, describe};
 use crate::storefront::sending::send_limit;
@@ -31,12 +36,16 @@ use crate::storefront::tokens;
 
 pub fn routes() -> Routes<Storefront> {
     let asking = describe("Send a verification code to a proven contact, to confirm that it is the customer.", routes::sent());
-    let asking = asking.refusing(&[ProblemCode::ContactMissing]).refusing(codes::TEXT_REFUSALS).refusing(codes::MAIL_REFUSALS);
+    let asking = asking
+        .refusing(&[ProblemCode::ContactMissing, ProblemCode::FreshSignInRequired])
+        .refusing(codes::TEXT_REFUSALS)
+        .refusing(codes::MAIL_REFUSALS);
     let until = json!({ "type": "string", "format": "date-time", "description": "Until when the session is fresh." });
     let confirmed = object([("status", json!({ "const": "ok" })), ("fresh_until", until)]);
-    let confirming = describe("Confirm with the code or the password that it is the customer, which makes the session fresh.", confirmed);
+    let confirming = describe("Confirm with a code or the password that it is the customer, which makes the session fresh.", confirmed);
     let confirming = confirming.refusing(codes::CODE_REFUSALS).refusing(own_password::REFUSALS);
-    let confirming = confirming.taking_body(Proof::schema()).needing_one_of(&["code", "password"]);
+    let confirming = confirming.refusing(second_factor::REFUSALS).refusing(&[ProblemCode::FreshSignInRequired]);
+    let confirming = confirming.taking_body(Proof::schema()).needing_one_of(&["code", "password", "totp", "recovery_code"]);
     let routes = Routes::none().post("/customers/request-step-up", asking, request);
     routes.post("/customers/confirm-step-up", confirming, confirm)
 }
@@ -77,7 +86,11 @@ async fn request(
 ) -> Response {
     let asking =
         Asking { storefront: &storefront, caller: &caller, client: client.client(), languages: &languages, challenge: Shown::nothing() };
-    let flow = async { send_code(asking, body?.0.method).await };
+    let flow = async {
+        let method = body?.0.method;
+        caller.refuse_first_factor(&storefront).await?;
+        send_code(asking, method).await
+    };
     send_limit::limited(&storefront, &caller.store, client.address, flow.boxed()).await
 }
 
@@ -91,10 +104,14 @@ body! {
     /// `POST customers/confirm-step-up`
     #[derive(Debug)]
     struct Proof {
-        /// The verification code: six digits. Either this field or `password` is required.
+        /// The verification code: six digits. One of the fields is required.
         code: Option<SubmittedCode>,
         /// The customer's password.
         password: Option<SecretString>,
+        /// The code of the authenticator app: six digits.
+        totp: Option<SubmittedCode>,
+        /// A recovery code, in groups or not.
+        recovery_code: Option<SecretString>,
     }
 }
 
@@ -103,9 +120,17 @@ async fn confirm(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
     client: ClientInfo,
+    languages: AcceptedLanguages,
     JsonBody(proof): JsonBody<Proof>,
 ) -> Result<Json<Value>, Problem> {
     let now = match (&proof.code, &proof.password) {
+        (None, None) if proof.totp.is_some() || proof.recovery_code.is_some() => {
+            let answer = Answer::read(proof.totp, proof.recovery_code.as_ref())?;
+            by_second_factor(&storefront, (caller.clone(), client.client()), languages, answer).await?
+        }
+        (Some(_), _) | (_, Some(_)) if proof.totp.is_some() || proof.recovery_code.is_some() => {
+            return Err(FieldErrors::one("totp", "Only one of the proofs must be sent."));
+        }
         (Some(code), None) => by_code(&storefront, &caller, Submission::of(code, &client.client(), caller.store.key_id, None)).await?,
         (None, Some(password)) => by_password(&storefront, &caller, client.client(), password).await?,
         (Some(_), Some(_)) => return Err(FieldErrors::one("password", "code and password must not be sent both.")),
@@ -116,6 +141,7 @@ async fn confirm(
 }
 
 async fn by_code(storefront: &Storefront, caller: &SignedInCustomer, submission: Submission<'_>) -> Result<DateTime<Utc>, Problem> {
+    caller.refuse_first_factor(storefront).await?;
     let id = caller.customer.id;
     let verified_code = codes::check(storefront, caller.store.id, Purpose::StepUp, Target::RequestedBy(id), submission).await?;
     let now = storefront.clock.now();
@@ -133,10 +159,36 @@ async fn by_password(
     client: Client,
     password: &SecretString,
 ) -> Result<DateTime<Utc>, Problem> {
+    caller.refuse_first_factor(storefront).await?;
     own_password::confirm(storefront, caller, client, password).await?;
     let now = storefront.clock.now();
     note_proof(&mut storefront.pool.acquire().await?, caller, now).await?;
     Ok(now)
+}
+
+async fn by_second_factor(
+    storefront: &Storefront,
+    (caller, client): (SignedInCustomer, Client),
+    languages: AcceptedLanguages,
+    answer: Answer,
+) -> Result<DateTime<Utc>, Problem> {
+    let is_recovery_code = matches!(answer, Answer::RecoveryCode(_));
+    let proven = second_factor::prove(storefront, (caller.store.id, client), caller.customer.id, answer).await?;
+    // To its end even if the client disconnects: a thief of a recovery code must not keep the owner from being told.
+    let this = storefront.clone();
+    let noting = async move {
+        let now = proven.at();
+        let mut tx = this.pool.begin().await?;
+        caller.lock(&mut tx).await?;
+        proven.consume(&mut tx).await?;
+        note_proof(&mut tx, &caller, now).await?;
+        tx.commit().await?;
+        if is_recovery_code {
+            second_factor::tell(&this, &caller, &languages, Notice::RecoveryCodeUsed).await;
+        }
+        Ok(now)
+    };
+    storefront.lifecycle.finish(noting).await
 }
 
 async fn note_proof(conn: &mut Connection, caller: &SignedInCustomer, now: DateTime<Utc>) -> Result<(), Problem> {

@@ -39,6 +39,10 @@ pub enum Method {
     Code,
     Password,
     PasswordReset,
+    /// A code of the authenticator app, after a first factor.
+    Totp,
+    /// A recovery code in its place.
+    RecoveryCode,
     Provider(Provider),
 }
 
@@ -50,6 +54,8 @@ impl Method {
             Self::Code => "code",
             Self::Password => "password",
             Self::PasswordReset => "password_reset",
+            Self::Totp => "totp",
+            Self::RecoveryCode => "recovery_code",
             Self::Provider(provider) => provider.as_str(),
         }
     }

@@ -9,15 +9,16 @@ use crate::kernel::ids::{CustomerId, SignInId};
 use crate::kernel::problem::ProblemCode;
 use crate::storefront::audit::SignInAttempt;
 
+/// Records a refusal. The customer is named if the client has proven a first factor.
 pub async fn insert_refusal(
     conn: &mut Connection,
     attempt: &SignInAttempt<'_>,
-    refusal: ProblemCode,
+    (refusal, customer): (ProblemCode, Option<CustomerId>),
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "insert into sign_ins (id, store_id, method, identity, outcome, address, user_agent, created_at, company_id)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        "insert into sign_ins (id, store_id, method, identity, outcome, address, user_agent, created_at, company_id, customer_id)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         SignInId::new(now).uuid(),
         attempt.store.id.uuid(),
         attempt.method.as_str(),
@@ -27,6 +28,7 @@ pub async fn insert_refusal(
         attempt.client.user_agent,
         now,
         attempt.store.company_id.uuid(),
+        customer.map(CustomerId::uuid),
     )
     .execute(conn)
     .await?;

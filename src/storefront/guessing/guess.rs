@@ -24,18 +24,27 @@ const ALLOWANCE: i64 = 5;
 pub enum Kind {
     Code,
     Password,
+    /// A code of the authenticator app, which only somebody guesses who has the first factor.
+    SecondFactor,
     /// What an identity provider has signed. It is not a guess at anybody, so it counts by the network alone.
     Proof,
 }
 
 impl Kind {
-    /// Those at a subject.
-    const AT_SUBJECTS: [Self; 2] = [Self::Code, Self::Password];
+    /// The kinds at a subject whose failures are taken back when a guess of this kind was right. The first factor alone does not excuse
+    /// wrong guesses at the second one.
+    fn takes_back(self) -> &'static [Self] {
+        match self {
+            Self::SecondFactor => &[Self::Code, Self::Password, Self::SecondFactor],
+            Self::Code | Self::Password | Self::Proof => &[Self::Code, Self::Password],
+        }
+    }
 
     fn as_str(self) -> &'static str {
         match self {
             Self::Code => "code",
             Self::Password => "password",
+            Self::SecondFactor => "second_factor",
             Self::Proof => "proof",
         }
     }
@@ -72,9 +81,9 @@ impl Guess {
         format!("{}{}", self.here_prefix(), digest(subject))
     }
 
-    /// The buckets at one subject of both kinds.
+    /// The buckets at one subject that are taken back.
     pub(super) fn here_buckets(&self, subject: &str) -> Vec<String> {
-        Kind::AT_SUBJECTS.iter().map(|kind| Self { kind: *kind, ..*self }.here_bucket(subject)).collect()
+        self.kind.takes_back().iter().map(|kind| Self { kind: *kind, ..*self }.here_bucket(subject)).collect()
     }
 
     pub fn network_since(&self) -> DateTime<Utc> {

@@ -23,6 +23,10 @@ pub(super) struct Words<C, N> {
     new_sign_in: N,
     password_changed: N,
     provider_linked: N,
+    second_factor_on: N,
+    second_factor_off: N,
+    recovery_code_used: N,
+    recovery_codes_replaced: N,
     account_closed: N,
 }
 
@@ -61,6 +65,10 @@ impl<C, N> Words<C, N> {
             Notice::NewSignIn => &self.new_sign_in,
             Notice::PasswordChanged => &self.password_changed,
             Notice::ProviderLinked => &self.provider_linked,
+            Notice::SecondFactorOn => &self.second_factor_on,
+            Notice::SecondFactorOff => &self.second_factor_off,
+            Notice::RecoveryCodeUsed => &self.recovery_code_used,
+            Notice::RecoveryCodesReplaced => &self.recovery_codes_replaced,
             Notice::AccountClosed => &self.account_closed,
         }
     }
@@ -83,6 +91,10 @@ impl Drafts {
             new_sign_in: self.new_sign_in.over(base.new_sign_in),
             password_changed: self.password_changed.over(base.password_changed),
             provider_linked: self.provider_linked.over(base.provider_linked),
+            second_factor_on: self.second_factor_on.over(base.second_factor_on),
+            second_factor_off: self.second_factor_off.over(base.second_factor_off),
+            recovery_code_used: self.recovery_code_used.over(base.recovery_code_used),
+            recovery_codes_replaced: self.recovery_codes_replaced.over(base.recovery_codes_replaced),
             account_closed: self.account_closed.over(base.account_closed),
         }
     }
@@ -99,6 +111,10 @@ impl Drafts {
             new_sign_in: self.new_sign_in.over(english.new_sign_in.clone()),
             password_changed: self.password_changed.over(english.password_changed.clone()),
             provider_linked: self.provider_linked.over(english.provider_linked.clone()),
+            second_factor_on: self.second_factor_on.over(english.second_factor_on.clone()),
+            second_factor_off: self.second_factor_off.over(english.second_factor_off.clone()),
+            recovery_code_used: self.recovery_code_used.over(english.recovery_code_used.clone()),
+            recovery_codes_replaced: self.recovery_codes_replaced.over(english.recovery_codes_replaced.clone()),
             account_closed: self.account_closed.over(english.account_closed.clone()),
             ..self
         }
@@ -123,6 +139,10 @@ impl Drafts {
             new_sign_in: checked_notice("new_sign_in", &self.new_sign_in)?,
             password_changed: checked_notice("password_changed", &self.password_changed)?,
             provider_linked: checked_notice("provider_linked", &self.provider_linked)?,
+            second_factor_on: checked_notice("second_factor_on", &self.second_factor_on)?,
+            second_factor_off: checked_notice("second_factor_off", &self.second_factor_off)?,
+            recovery_code_used: checked_notice("recovery_code_used", &self.recovery_code_used)?,
+            recovery_codes_replaced: checked_notice("recovery_codes_replaced", &self.recovery_codes_replaced)?,
             account_closed: checked_notice("account_closed", &self.account_closed)?,
         })
     }

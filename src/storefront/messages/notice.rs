@@ -33,6 +33,14 @@ pub enum Notice {
     PasswordChanged,
     /// An identity provider opens the account.
     ProviderLinked,
+    /// Sign-ins ask for a second factor from now on.
+    SecondFactorOn,
+    /// Sign-ins ask for no second factor any more.
+    SecondFactorOff,
+    /// A recovery code was used in place of the app.
+    RecoveryCodeUsed,
+    /// The account has other recovery codes.
+    RecoveryCodesReplaced,
     /// The account was closed.
     AccountClosed,
 }
@@ -48,6 +56,10 @@ impl Notice {
             Self::NewSignIn => "new_sign_in",
             Self::PasswordChanged => "password_changed",
             Self::ProviderLinked => "provider_linked",
+            Self::SecondFactorOn => "second_factor_on",
+            Self::SecondFactorOff => "second_factor_off",
+            Self::RecoveryCodeUsed => "recovery_code_used",
+            Self::RecoveryCodesReplaced => "recovery_codes_replaced",
             Self::AccountClosed => "account_closed",
         }
     }

@@ -64,6 +64,8 @@ crate::fields! {
         challenge: ChallengeMode,
         /// Whether every sign-in publishes the event customer.signed_in.
         sign_in_events: bool,
+        /// Whether customers may set up a second factor: `off`, or `optional`. Those who have one are asked for it in any case.
+        second_factor: SecondFactorOffer,
     }
     by_hand {
         /// Whether an operator paused the texts.
@@ -81,6 +83,16 @@ crate::fields! {
         texts_paused_reason: Option<String>,
         /// When a pause was last ended.
         texts_resumed_at: Option<DateTime<Utc>>,
+    }
+}
+
+crate::text_enum! {
+    /// Whether a store offers its customers a second factor.
+    pub enum SecondFactorOffer, default Off {
+        /// No customer can set one up.
+        Off = "off",
+        /// Every customer can.
+        Optional = "optional",
     }
 }
 

@@ -18,8 +18,8 @@ use crate::kernel::problem::Problem;
 pub use challenge_mode::ChallengeMode;
 pub use one_tap::{APP_HASH_LEN, MAX_DOMAIN_LEN};
 pub use queries::{
-    ListedStoreKey, Store, company_of_store_key, find_pause, find_store, is_store_of, list_store_keys, list_stores, list_text_budgets,
-    list_text_limits,
+    ListedStoreKey, Store, company_of_store_key, find_pause, find_sender, find_store, is_store_of, list_store_keys, list_stores,
+    list_text_budgets, list_text_limits,
 };
 pub use store_key::StoreKey;
 pub use text_limits::{Pause, TextLimits};

@@ -95,6 +95,10 @@ pub struct Store {
     pub sign_in_events: bool,
     /// Whether it has test identities.
     pub has_test_identities: bool,
+    /// Whether customers may set up a second factor.
+    pub offers_second_factor: bool,
+    /// Whether some of them may have one: a store that offers none any more still asks for those that there are.
+    pub asks_second_factor: bool,
     /// Whether the company is suspended, so that the store is closed.
     pub suspended: bool,
 }
@@ -106,7 +110,9 @@ pub async fn find_store(conn: &mut Connection, digest: &[u8], now: DateTime<Utc>
                   stores.web_otp_domain, stores.android_app_hash, stores.challenge as "challenge: ChallengeMode", stores.sign_in_events,
                   exists (
                       select from tested_identities where store_id = stores.id and deleted_at is null
-                  ) as "has_test_identities!"
+                  ) as "has_test_identities!",
+                  stores.second_factor <> 'off' as "offers_second_factor!",
+                  stores.second_factor <> 'off' or exists (select from second_factors where store_id = stores.id) as "asks_second_factor!"
            from store_keys join stores on stores.id = store_keys.store_id
            where store_keys.digest = $1 and stores.deleted_at is null and (store_keys.revoked_at is null or store_keys.revoked_at > $2)"#,
         digest,
@@ -125,7 +131,28 @@ pub async fn find_store(conn: &mut Connection, digest: &[u8], now: DateTime<Utc>
         challenge: found.challenge,
         sign_in_events: found.sign_in_events,
         has_test_identities: found.has_test_identities,
+        offers_second_factor: found.offers_second_factor,
+        asks_second_factor: found.asks_second_factor,
         suspended,
+    }))
+}
+
+/// Returns the open store with this id as the words of notices need it. Nobody asked with a key of it, so there is none, and what it offers to
+/// those who do is left out.
+pub async fn find_sender(conn: &mut Connection, id: StoreId) -> Result<Option<Store>, sqlx::Error> {
+    let found =
+        sqlx::query!(r#"select company_id as "company_id: CompanyId", name from stores where id = $1 and deleted_at is null"#, id.uuid(),);
+    let found = found.fetch_optional(conn).await?;
+    Ok(found.map(|found| Store {
+        key_id: Uuid::nil().into(),
+        id,
+        company_id: found.company_id,
+        name: found.name,
+        one_tap: OneTap::default(),
+        has_test_identities: false,
+        offers_second_factor: false,
+        asks_second_factor: false,
+        suspended: false,
     }))
 }
 

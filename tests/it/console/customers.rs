@@ -6,6 +6,7 @@ use portico::operators::Role;
 use serde_json::{Value, json};
 
 use crate::support::World;
+use crate::support::authenticator::{enrol, handle, offer};
 use crate::support::browser::Browser;
 use crate::support::customers::{EMAIL, PASSWORD, PHONE, login, token};
 use crate::support::fleet::id;
@@ -69,6 +70,25 @@ async fn devices_links_and_notices_are_told() {
     let notices = tab.open(&format!("{page}?kind=notice")).await;
     notices.says("The customer was told of a sign-in from a new device by mail.").says_nothing_of("The customer registered.");
     tab.send(&format!("{page}/reset-password"), &[]).await.says("state off\">suspended");
+}
+
+#[tokio::test]
+async fn a_lost_second_factor_is_seen_and_removed() {
+    let world = World::new().await;
+    let (ada, page) = ada(&world).await;
+    offer(&world, "optional").await;
+    enrol(&world, &token(&ada)).await;
+    handle(login(&world, EMAIL, PASSWORD).await);
+    let mut tab = world.signed_in(Role::Support).await;
+    let shown = tab.open(&page).await;
+    shown
+        .says("Recovery codes left: 10.")
+        .says("was refused: second factor required.")
+        .says("The customer was told of a second factor by mail.");
+    tab.open(&format!("{page}/remove-second-factor")).await.says("Remove the second factor of Ada?").says("it is the customer who asks.");
+    let removed = tab.send(&format!("{page}/remove-second-factor"), &[]).await;
+    removed.says("Saved.").says_nothing_of("Recovery codes left").says("The customer was told of the removed second factor by mail.");
+    login(&world, EMAIL, PASSWORD).await.ok(200);
 }
 
 #[tokio::test]

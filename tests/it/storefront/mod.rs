@@ -39,6 +39,7 @@ mod pumping;
 mod receipts;
 mod registration;
 mod registration_hooks;
+mod second_factor;
 mod security_events;
 mod sessions;
 mod sign_in_by_mail;

@@ -39,6 +39,11 @@ pub const SIGNED_IN: &[(Method, &str)] = &[
     (Method::POST, "customers/request-step-up"),
     (Method::POST, "customers/confirm-step-up"),
     (Method::POST, "customers/change-password"),
+    (Method::GET, "customers/totp"),
+    (Method::POST, "customers/totp/request"),
+    (Method::POST, "customers/totp"),
+    (Method::POST, "customers/totp/recovery-codes"),
+    (Method::POST, "customers/totp/remove"),
     (Method::GET, "customers/providers"),
     (Method::DELETE, "customers/providers/{name}"),
     (Method::POST, "customers/link-idp-a"),
@@ -63,6 +68,7 @@ pub const OPEN: &[(Method, &str)] = &[
     (Method::POST, "customers/verify-code"),
     (Method::POST, "customers/reset-password"),
     (Method::POST, "customers/take-back"),
+    (Method::POST, "customers/login-with-totp"),
 ];
 
 #[tokio::test]

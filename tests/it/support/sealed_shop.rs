@@ -5,14 +5,17 @@ use portico::operators::Role;
 use reqwest::Method;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
-use totp_rs::{Builder, Secret};
 use uuid::Uuid;
 
 use crate::support::World;
+use crate::support::authenticator::{self, Authenticator, app_code, finish, handle, offer};
 use crate::support::console::PASSWORD;
 use crate::support::customers::{EMAIL, token};
 use crate::support::gateways::{card_signature, paid};
 use crate::support::receiver::{Received, Receiver};
+
+/// A customer with a second factor.
+const TWO_STEPS: &str = "two-steps@example.com";
 
 const NEW_SECRET: &str = "whsec_the-new-secret";
 
@@ -23,6 +26,8 @@ pub struct Shop {
     pub gateway: Value,
     pub recovery_codes: Vec<String>,
     pub authenticator: String,
+    /// That of a customer, whose address is [`TWO_STEPS`].
+    pub customers_app: Authenticator,
 }
 
 impl Shop {
@@ -44,8 +49,10 @@ impl Shop {
         let hook = world.api(Method::POST, "/storefront/int/v1/registration-hooks").json(&hook).send().await.ok(201);
         let rotate = format!("/storefront/int/v1/registration-hooks/{}/rotate-secret", hook["registration_hook"]["id"].as_str().unwrap());
         world.api(Method::POST, &rotate).json(&json!({})).send().await.ok(200);
+        offer(&world, "optional").await;
+        let customers_app = authenticator::enrol(&world, &token(&world.register(TWO_STEPS).await)).await;
         let (recovery_codes, authenticator) = enrol(&world).await;
-        Self { world, receiver, gateway, recovery_codes, authenticator }
+        Self { world, receiver, gateway, recovery_codes, authenticator, customers_app }
     }
 
     /// The settings of a command with this application key.
@@ -67,12 +74,6 @@ async fn enrol(world: &World) -> (Vec<String>, String) {
     let codes = shown.between("data-copy>", "</pre>").lines().map(str::to_owned).collect();
     world.pass(chrono::TimeDelta::seconds(30));
     (codes, secret)
-}
-
-fn app_code(world: &World, secret: &str) -> String {
-    let time = u64::try_from(world.clock.now().timestamp()).unwrap();
-    let secret = Secret::try_from_base32(secret).unwrap();
-    Builder::new().with_secret(secret).with_account_name("a").build_noncompliant().generate(time).to_string()
 }
 
 /// Whether the operator gets in with this code behind their password.
@@ -109,6 +110,9 @@ pub async fn everything_works(shop: &Shop, world: &World, number: usize) {
     assert_eq!(delivered.header("webhook-signature").split(' ').count(), 2, "both secrets sign");
     world.pass(chrono::TimeDelta::seconds(60));
     assert!(gets_in(world, &app_code(world, &shop.authenticator)).await);
+    let code = world.sign_in_code(TWO_STEPS).await;
+    let waiting = handle(world.verify(TWO_STEPS, code).await);
+    finish(world, &waiting, &shop.customers_app.code(world)).await.ok(200);
 }
 
 /// Registers devices as if customers had, all under the old key.

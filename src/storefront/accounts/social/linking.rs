@@ -11,7 +11,7 @@ use crate::kernel::ids::CustomerId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::kernel::rate_limit::{self, Rule};
 use crate::providers::identity::{Flaw, VerifiedIdentity, VerifyError};
-use crate::storefront::accounts::signed_in::SignedIn;
+use crate::storefront::accounts::signed_in::Opened;
 use crate::storefront::accounts::social::queries::{self, Use};
 use crate::storefront::audit::SignInAttempt;
 use crate::storefront::codes;
@@ -52,11 +52,11 @@ pub(super) async fn sign_in(
     attempt: &SignInAttempt<'_>,
     identity: VerifiedIdentity,
     typed: Typed,
-) -> Result<SignedIn, Problem> {
+) -> Result<Opened, Problem> {
     let mut may_open = false;
     for _ in 0..MAX_ATTEMPTS {
         match try_to_sign_in(storefront, attempt, &identity, (&typed, may_open)).await? {
-            Tried::SignedIn(signed_in) => return Ok(*signed_in),
+            Tried::Opened(opened) => return Ok(opened),
             Tried::Overtaken => {}
             Tried::Unasked(hook, newcomer) => {
                 ask(storefront, attempt, &identity, (&hook, &newcomer)).await?;
@@ -69,7 +69,7 @@ pub(super) async fn sign_in(
 
 /// What became of a sign-in.
 enum Tried {
-    SignedIn(Box<SignedIn>),
+    Opened(Opened),
     /// A parallel one has linked the subject, deleted the link or proven the address in the meantime. Nothing was changed.
     Overtaken,
     /// It opens an account, about which this hook has to be asked first. Nothing was changed.
@@ -117,6 +117,11 @@ async fn try_to_sign_in(
     let found = match linked {
         Some(linked) => customers::lock_customer_shared(&mut tx, linked.customer).await?.map(|customer| (customer, None)),
         None => match find_or_open(storefront, &mut tx, (attempt, identity), (typed, may_open), now).await? {
+            Found::Account(owner, None) if storefront.asks_second_factor(&mut tx, attempt, owner.id).await? => {
+                let pending = storefront.await_second_factor(&mut tx, attempt, &owner, None, now).await?;
+                tx.commit().await?;
+                return Ok(Tried::Opened(pending));
+            }
             Found::Account(customer, lost) if queries::link(&mut tx, store.id, identity, customer.id, now).await? => {
                 Some((*customer, lost))
             }
@@ -132,7 +137,11 @@ async fn try_to_sign_in(
     match queries::find_linked(&mut tx, store.id, identity).await?.filter(|linked| linked.customer == customer.id) {
         None => return Ok(Tried::Overtaken),
         Some(linked) if !linked.is_suspended => {}
-        Some(_) if vouches_for(identity, &customer) => queries::resume_link(&mut tx, store.id, identity).await?,
+        Some(_) if vouches_for(identity, &customer) => {
+            if !storefront.asks_second_factor(&mut tx, attempt, customer.id).await? {
+                queries::resume_link(&mut tx, store.id, identity).await?;
+            }
+        }
         Some(_) => return Err(ProblemCode::ProviderLinkSuspended.into()),
     }
     if let Use::Repeated { customer: first, .. } = token_use
@@ -141,16 +150,16 @@ async fn try_to_sign_in(
         return Err(VerifyError::from(Flaw::Used).into());
     }
     let is_new = lost.is_some();
-    let mut signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
-    if let (Some(token), Use::First) = (&identity.token, token_use) {
+    let opened = storefront.sign_in(&mut tx, attempt, customer, now).await?;
+    if let (Some(token), Use::First, Opened::Session(signed_in)) = (&identity.token, token_use, &opened) {
         queries::note_session(&mut tx, store.id, token, (signed_in.customer.id, signed_in.session)).await?;
     }
     tx.commit().await?;
     if let Some(lost) = lost {
         storefront.caches.invalidate_losers(lost);
     }
-    signed_in.linked = (is_linked_now && !is_new).then(|| identity.provider.clone());
-    Ok(Tried::SignedIn(Box::new(signed_in)))
+    let linked = (is_linked_now && !is_new).then(|| identity.provider.clone());
+    Ok(Tried::Opened(opened.with(|signed_in| signed_in.linked = linked)))
 }
 
 /// The account of somebody whose subject is not linked yet.

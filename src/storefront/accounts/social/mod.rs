@@ -21,6 +21,8 @@
 //! because a forgotten one would silently open a second account at its next sign-in. A suspended link signs nobody in, until the provider
 //! vouches for the proven address, or the customer links it again in a fresh session ([`own_links`]).
 //!
+//! A customer with a second factor is asked for it. Such a sign-in neither links nor resumes anything: a first factor alone changes no account.
+//!
 //! A link stays when its provider is no longer configured: it signs nobody in, the export of the customer shows it, and it works again when
 //! the provider is listed under the same name.
 //!
@@ -43,10 +45,10 @@ use crate::kernel::openapi::OperationDoc;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::providers::RouteName;
 use crate::providers::identity::{VerifiedIdentity, VerifyError, user_id_member};
+use crate::storefront::accounts::failed_proof;
 use crate::storefront::accounts::signed_in::audited;
 use crate::storefront::accounts::social::linking::{Typed, sign_in};
 use crate::storefront::audit::SignInAttempt;
-use crate::storefront::guessing::{self, Kind};
 use crate::storefront::registration_hooks;
 use crate::storefront::routes::{self, Routes, describe};
 use crate::storefront::state::Storefront;
@@ -68,7 +70,7 @@ fn description(body: Value) -> OperationDoc {
         .taking_body(body)
         .refusing(&[ProblemCode::ProviderNotConfigured, ProblemCode::IdentityNotVerified, ProblemCode::ProviderLinkSuspended])
         .refusing(&[ProblemCode::AccountBanned, ProblemCode::ProviderUnavailable, ProblemCode::Overloaded])
-        .refusing(&[ProblemCode::GuessesExceeded])
+        .refusing(&[ProblemCode::GuessesExceeded, ProblemCode::SecondFactorRequired])
         .refusing(registration_hooks::REFUSALS)
 }
 
@@ -90,28 +92,14 @@ async fn finish(
     let flow = async {
         let signing_in = async { sign_in(storefront, attempt, verifying.await?, typed).await };
         match signing_in.await {
-            Err(problem) if problem.code() == ProblemCode::IdentityNotVerified => Err(count_failure(storefront, attempt, problem).await),
+            Err(problem) if problem.code() == ProblemCode::IdentityNotVerified => {
+                Err(failed_proof::count(storefront, (attempt.store.id, attempt.client.client()), problem).await)
+            }
             result => result,
         }
     };
     let signed_in = audited(storefront, (attempt, languages), flow.boxed()).await?;
     Ok(Json(signed_in.answer(&storefront.settings)))
-}
-
-/// Counts a proof that was refused against the client, and returns the problem for it. Whose proof is right is never refused for others in
-/// the same network: nobody guesses a signature.
-async fn count_failure(storefront: &Storefront, attempt: &SignInAttempt<'_>, refused: Problem) -> Problem {
-    let guess = storefront.guess(attempt.store.id, attempt.client.client(), Kind::Proof);
-    let suspects = &storefront.challenges.suspects;
-    let counted = async { guessing::note_failed_proof(&mut storefront.pool.acquire().await?, suspects, &guess).await };
-    match counted.await {
-        Ok(Ok(())) => refused,
-        Ok(Err(exceeded)) => {
-            storefront.metrics.refused_guess("proof", "exceeded");
-            exceeded.into()
-        }
-        Err(error) => error.into(),
-    }
 }
 
 /// Gives the provider's id of the person its neutral name. It may be sent under the deployment's name for the provider.

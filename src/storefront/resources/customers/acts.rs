@@ -15,10 +15,10 @@ use crate::kernel::json::{JsonBody, JsonOptions};
 use crate::kernel::openapi::{OperationDoc, closed_object};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::resources::{EmptyBody, FieldType, Instant, Line, PathId, Record, RecordTransaction, Resource, Shown, WriteRequest};
-use crate::storefront::accounts::{closure, ending, erasure, export, password_reset};
+use crate::storefront::accounts::{closure, ending, erasure, export, password_reset, second_factor};
 use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::state::Storefront;
-use crate::storefront::{codes, customers, guessing, passwords};
+use crate::storefront::{codes, customers, guessing, passwords, second_factors};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -90,6 +90,18 @@ pub async fn reset_password(
     JsonOptions(EmptyBody {}): JsonOptions<EmptyBody>,
 ) -> Result<Response, Problem> {
     Ok(state.withdraw_password(&caller, id).await?.answer(StatusCode::OK))
+}
+
+pub fn remove_second_factor_doc() -> OperationDoc {
+    doc("Remove the second factor of a customer who has lost it, with the recovery codes. The customer is told on every proven contact.")
+}
+
+/// `POST customers/{uuid}/remove-second-factor`
+pub async fn remove_second_factor(
+    WriteRequest { state, caller, id }: WriteRequest<CustomerRecord>,
+    JsonOptions(EmptyBody {}): JsonOptions<EmptyBody>,
+) -> Result<Response, Problem> {
+    Ok(state.withdraw_second_factor(&caller, id).await?.answer(StatusCode::OK))
 }
 
 pub fn close_doc() -> OperationDoc {
@@ -165,6 +177,7 @@ impl Storefront {
         codes::forget_open_codes(conn, id).await?;
         codes::forget_wrong_codes(conn, store, &names).await?;
         passwords::forget_wrong_passwords(conn, store, &names).await?;
+        second_factors::forget_wrong_codes(conn, id).await?;
         guessing::forget_failures(conn, store, &names).await?;
         self.finish(locked, &["locked_out_until"]).await
     }
@@ -179,6 +192,18 @@ impl Storefront {
         let now = locked.transaction.now;
         password_reset::withdraw_password(locked.transaction.conn(), id, now).await?;
         self.finish(locked, &["password"]).await
+    }
+
+    /// What opens the account stays as it is, so the sessions go on.
+    async fn withdraw_second_factor(&self, caller: &Caller, id: CustomerId) -> Result<Shown<CustomerRecord>, Problem> {
+        let mut locked = self.lock_account(caller, id).await?;
+        let (store, now) = (locked.customer.fields.store_id, locked.transaction.now);
+        let had_one = second_factors::forget(locked.transaction.conn(), id).await?;
+        let shown = self.finish(locked, &["second_factor"]).await?;
+        if had_one {
+            second_factor::tell_removed(self, (store, id), now).await;
+        }
+        Ok(shown)
     }
 
     async fn close_account(&self, caller: &Caller, id: CustomerId) -> Result<Shown<CustomerRecord>, Problem> {

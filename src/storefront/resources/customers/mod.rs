@@ -25,7 +25,7 @@ use crate::resources::{Extension, FilterForm, Instant, Meta, Operand, Record, Re
 use crate::storefront::accounts::social;
 use crate::storefront::resources::customers::external_id::ExternalId;
 use crate::storefront::state::Storefront;
-use crate::storefront::{codes, passwords};
+use crate::storefront::{codes, passwords, second_factors};
 
 pub use import::LARGER_BODY;
 
@@ -73,7 +73,7 @@ crate::read_only! {
         /// Until when wrong codes or passwords keep the customer from signing in. Only in the response for a single customer.
         #[detail]
         locked_out_until: Option<Instant>,
-        /// What keeps the customer out: `codes` or `passwords`. Only in the response for a single customer.
+        /// What keeps the customer out: `codes`, `passwords` or `second_factor`. Only in the response for a single customer.
         #[detail]
         locked_out_by: Option<String>,
         /// How many lock-outs there were since the last sign-in, this one included. Only in the response for a single customer.
@@ -86,6 +86,12 @@ crate::read_only! {
         /// The identity providers that open the account: `provider`, `state` (`active` or `suspended`) and `linked_at`. Only in the response for a single customer.
         #[detail]
         provider_links: Vec<Map<String, Value>>,
+        /// Since when sign-ins ask for a second factor, if they do. Only in the response for a single customer.
+        #[detail]
+        second_factor_since: Option<Instant>,
+        /// Recovery codes that were not used yet, of a customer with a second factor. Only in the response for a single customer.
+        #[detail]
+        recovery_codes_left: Option<i64>,
     }
     hidden {
         /// When the customer verified the email address.
@@ -146,14 +152,18 @@ impl Resource for CustomerRecord {
         let names = customer.names();
         let by_codes = codes::find_lockout(conn, store, &names, now).await?;
         let by_passwords = passwords::find_lockout(conn, store, &names, now).await?;
-        let both = [("codes", by_codes), ("passwords", by_passwords)].into_iter();
-        let longest = both.filter_map(|(by, lockout)| Some((by, lockout?))).max_by_key(|(_, lockout)| lockout.until);
+        let by_second_factor = second_factors::find_lockout(conn, customer.id, now).await?;
+        let all = [("codes", by_codes), ("passwords", by_passwords), ("second_factor", by_second_factor)].into_iter();
+        let longest = all.filter_map(|(by, lockout)| Some((by, lockout?))).max_by_key(|(_, lockout)| lockout.until);
+        let second_factor = second_factors::find_second_factor(conn, customer.id).await?;
         Ok(members! {
             "locked_out_until": longest.map(|(_, lockout)| timestamp(lockout.until)),
             "locked_out_by": longest.map(|(by, _)| by),
             "lockouts": longest.map(|(_, lockout)| lockout.step),
             "locked_for_good": longest.map(|(_, lockout)| lockout.for_good),
             "provider_links": social::show_links(conn, customer.id).await?,
+            "second_factor_since": second_factor.as_ref().map(|factor| timestamp(factor.enabled_at)),
+            "recovery_codes_left": second_factor.map(|factor| factor.recovery_codes_left),
         })
     }
 }
@@ -183,6 +193,7 @@ where
         .route(Method::POST, "/customers/{uuid}/unban", acts::unban_doc(), acts::unban)
         .route(Method::POST, "/customers/{uuid}/unlock", acts::unlock_doc(), acts::unlock)
         .route(Method::POST, "/customers/{uuid}/reset-password", acts::reset_password_doc(), acts::reset_password)
+        .route(Method::POST, "/customers/{uuid}/remove-second-factor", acts::remove_second_factor_doc(), acts::remove_second_factor)
         .route(Method::POST, "/customers/{uuid}/close", acts::close_doc(), acts::close)
         .route(Method::POST, "/customers/{uuid}/erase", acts::erase_doc(), acts::erase)
         .route(Method::POST, "/customers", opening::doc(), opening::create)

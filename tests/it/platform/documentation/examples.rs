@@ -105,6 +105,8 @@ const BLOCKS: &[(&str, &str, &str, Shown)] = &[
     ("sms-providers", "rs", "ProviderName::Vonage =>", SMS),
     ("storefront", "json", "email_verified", STOREFRONT),
     ("storefront", "json", "fresh_sign_in_required", Output),
+    ("storefront", "json", "second_factor_required", Output),
+    ("storefront", "json", "recovery_codes_left", Output),
     ("storefront", "json", "\"auth_time\"", Output),
     ("storefront", "json", "\"access_token\"", Output),
     ("storefront", "json", "\"jti\"", Output),

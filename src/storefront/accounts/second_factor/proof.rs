@@ -1,0 +1,138 @@
+//! A proof of the second factor: a code of the app or a recovery code, judged and then consumed, once.
+
+use chrono::{DateTime, Utc};
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::kernel::crypto::CannotOpen;
+use crate::kernel::database::Connection;
+use crate::kernel::ids::{CustomerId, StoreId};
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::storefront::accounts::failed_proof;
+use crate::storefront::audit::Method;
+use crate::storefront::codes::SubmittedCode;
+use crate::storefront::guessing::{self, Client, Exceeded, Guess, Kind};
+use crate::storefront::second_factors::{self, GuessRefusal, RecoveryCode};
+use crate::storefront::state::Storefront;
+
+pub const REFUSALS: &[ProblemCode] = &[ProblemCode::CodeInvalid, ProblemCode::IdentityLockedOut, ProblemCode::GuessesExceeded];
+
+/// What a customer proves the second factor with, as a body has it.
+#[derive(Debug)]
+pub enum Answer {
+    Code(SubmittedCode),
+    /// `None` if it cannot be one.
+    RecoveryCode(Option<RecoveryCode>),
+}
+
+impl Answer {
+    /// Reads the fields `code` and `recovery_code` of a body, of which there has to be one.
+    pub fn read(code: Option<SubmittedCode>, recovery_code: Option<&SecretString>) -> Result<Self, Problem> {
+        match (code, recovery_code) {
+            (Some(code), None) => Ok(Self::Code(code)),
+            (None, Some(typed)) => Ok(Self::RecoveryCode(RecoveryCode::parse(typed.expose_secret()))),
+            (Some(_), Some(_)) => Err(FieldErrors::one("recovery_code", "code and recovery_code must not be sent both.")),
+            (None, None) => Err(FieldErrors::one("code", "The code of the app or a recovery code is required.")),
+        }
+    }
+
+    /// What a sign-in with it is called.
+    pub fn method(&self) -> Method {
+        match self {
+            Self::Code(_) => Method::Totp,
+            Self::RecoveryCode(_) => Method::RecoveryCode,
+        }
+    }
+}
+
+/// A right answer. It has no effect until it is consumed.
+#[derive(Debug)]
+#[must_use = "a right answer must be consumed in the transaction of the action that it authorizes"]
+pub struct Proven {
+    customer: CustomerId,
+    guess: Guess,
+    by: By,
+}
+
+#[derive(Debug)]
+enum By {
+    /// The code of this step.
+    Step(i64),
+    /// The recovery code with this digest.
+    RecoveryCode(Vec<u8>),
+}
+
+/// Judges an answer of a customer. Codes are judged as passwords are: counted first. Of a customer without a second factor, none is right.
+pub async fn prove(
+    storefront: &Storefront,
+    (store, client): (StoreId, Client),
+    customer: CustomerId,
+    answer: Answer,
+) -> Result<Proven, Problem> {
+    let guess = storefront.guess(store, client, Kind::SecondFactor);
+    match answer {
+        Answer::Code(SubmittedCode::Digits(digits)) => {
+            let _turn = storefront.guesses.turn((store, client.network)).await.map_err(|_| Exceeded { seconds: 1 })?;
+            let this = storefront.clone();
+            // The guess is counted even if the client disconnects.
+            let judging = async move { judge_code(&this, guess, customer, &digits).await };
+            storefront.lifecycle.finish(judging).await
+        }
+        // A value that is not six digits cannot be right, so it is not counted: a client's mistake must not cost the customer a guess.
+        Answer::Code(SubmittedCode::Missing | SubmittedCode::Unusable) | Answer::RecoveryCode(None) => Err(ProblemCode::CodeInvalid.into()),
+        Answer::RecoveryCode(Some(code)) => {
+            let digest = code.digest(customer);
+            if second_factors::is_recovery_code(&mut *storefront.pool.acquire().await?, customer, &digest).await? {
+                return Ok(Proven { customer, guess, by: By::RecoveryCode(digest) });
+            }
+            Err(failed_proof::count(storefront, (store, client), ProblemCode::CodeInvalid.into()).await)
+        }
+    }
+}
+
+async fn judge_code(storefront: &Storefront, guess: Guess, customer: CustomerId, digits: &SecretString) -> Result<Proven, Problem> {
+    let mut conn = storefront.pool.acquire().await?;
+    let counted = second_factors::count_guess(&mut conn, &guess, customer).await?.ok_or(ProblemCode::CodeInvalid)?;
+    let refused = |refusal: &GuessRefusal| storefront.metrics.refused_guess("second_factor", refusal.as_str());
+    let sealed = counted.inspect_err(refused)?;
+    let secret = second_factors::open(&storefront.application_key, customer, &sealed).map_err(unreadable)?;
+    match secret.step_of(digits.expose_secret(), guess.now) {
+        Some(step) => Ok(Proven { customer, guess, by: By::Step(step) }),
+        None => {
+            guessing::note_wrong(&mut conn, &guess, &subject(customer)).await?;
+            Err(ProblemCode::CodeInvalid.into())
+        }
+    }
+}
+
+/// The application key has changed since the secret was stored.
+fn unreadable(error: CannotOpen) -> sqlx::Error {
+    sqlx::Error::Decode(error.into())
+}
+
+/// What wrong guesses of a client are counted under.
+fn subject(customer: CustomerId) -> String {
+    customer.uuid().to_string()
+}
+
+impl Proven {
+    /// Uses the answer up in the caller's transaction, and forgets the wrong ones before it. Fails if it was used before: a code is good for
+    /// nothing else in its 30 seconds. The caller has locked the account.
+    pub async fn consume(self, conn: &mut Connection) -> Result<(), Problem> {
+        let is_first_use = match &self.by {
+            By::Step(step) => second_factors::use_step(conn, self.customer, *step).await?,
+            By::RecoveryCode(digest) => {
+                second_factors::forget_wrong_codes(conn, self.customer).await?;
+                second_factors::use_recovery_code(conn, self.customer, digest).await?
+            }
+        };
+        if !is_first_use {
+            return Err(ProblemCode::CodeInvalid.into());
+        }
+        Ok(guessing::take_back(conn, &self.guess, &subject(self.customer)).await?)
+    }
+
+    /// When it was judged.
+    pub fn at(&self) -> DateTime<Utc> {
+        self.guess.now
+    }
+}

@@ -1,0 +1,98 @@
+//! The statement that counts a guess at a code of an authenticator app.
+
+use chrono::TimeDelta;
+
+use crate::kernel::clock::seconds_until;
+use crate::kernel::database::Connection;
+use crate::kernel::ids::CustomerId;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::storefront::guessing::lockouts::{self, Lockout};
+use crate::storefront::guessing::{Exceeded, Guess, Standing, standing};
+
+/// The tally of wrong codes starts over if there was none for this time.
+const STARTS_OVER_AFTER: TimeDelta = TimeDelta::hours(1);
+
+/// Why a code is not compared.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+pub enum GuessRefusal {
+    /// The client has guessed wrong too often.
+    #[error(transparent)]
+    Exceeded(#[from] Exceeded),
+    /// There were too many wrong ones.
+    #[error("the second factor is locked out")]
+    LockedOut {
+        /// Seconds until another one is compared.
+        seconds: u64,
+    },
+}
+
+impl GuessRefusal {
+    /// The word for it in the metrics.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Exceeded(_) => "exceeded",
+            Self::LockedOut { .. } => "locked_out",
+        }
+    }
+}
+
+impl From<GuessRefusal> for Problem {
+    fn from(refusal: GuessRefusal) -> Self {
+        match refusal {
+            GuessRefusal::Exceeded(exceeded) => exceeded.into(),
+            GuessRefusal::LockedOut { seconds } => Self::new(ProblemCode::IdentityLockedOut).retry_after(seconds),
+        }
+    }
+}
+
+/// Counts a guess as a wrong one, if the client may make it and the customer is not locked out, and returns the sealed secret that it is
+/// compared with; `None` if the customer has no second factor. The tenth wrong one locks out, each time for longer. A right one clears the
+/// count ([`use_step`](crate::storefront::second_factors::use_step)).
+///
+/// The statement must run outside of a transaction, so that it commits on its own: parallel guesses cannot get past the limit.
+pub async fn count_guess(
+    conn: &mut Connection,
+    guess: &Guess,
+    customer: CustomerId,
+) -> Result<Option<Result<Vec<u8>, GuessRefusal>>, sqlx::Error> {
+    let row = standing!(
+        "subject as (
+             select id::text as subject, id as customer_id from authenticators
+             where id = $11 and store_id = $1 and enabled_at is not null
+         )",
+        r#"counted as (
+             update authenticators as kept set (wrong, in_a_row, lockouts, locked_out_until, last_wrong_at) = (
+                 select case when is_tenth then 0 else nth end, kept.in_a_row + 1, kept.lockouts + case when is_tenth then 1 else 0 end,
+                        case when is_tenth then ($15::timestamptz[])[least(kept.lockouts + 1, cardinality($15::timestamptz[]))]
+                             else kept.locked_out_until end,
+                        $2
+                 from (select case when kept.last_wrong_at > $12 then kept.wrong else 0 end + 1 as nth) as now_of_it,
+                      lateral (select nth >= $13 as is_tenth) as tenth
+             )
+             from standing
+             where kept.id = standing.customer_id and kept.enabled_at is not null and refused_until is null
+                   and (is_favoured or coalesce(kept.locked_out_until <= $2, true) and kept.in_a_row < $14)
+             returning kept.sealed_secret
+         )
+         select is_favoured as "is_favoured!", has_failed as "has_failed!", refused_until, own.locked_out_until, own.in_a_row, own.lockouts,
+                counted.sealed_secret as "sealed_secret?"
+         from standing join authenticators as own on own.id = standing.customer_id left join counted on true"#,
+        guess,
+        customer.uuid(),
+        guess.now - STARTS_OVER_AFTER,
+        lockouts::WRONG_GUESSES,
+        lockouts::WRONG_IN_A_ROW,
+        &lockouts::ends(guess.now)
+    )
+    .fetch_optional(conn)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    let standing = Standing { is_favoured: row.is_favoured, has_failed: row.has_failed, refused_until: row.refused_until };
+    if let Err(exceeded) = standing.admit(guess.now) {
+        return Ok(Some(Err(exceeded.into())));
+    }
+    // A lock-out that a parallel guess has just begun is not in the row yet.
+    let lockout = Lockout::at(guess.now, row.locked_out_until, row.in_a_row, row.lockouts);
+    let seconds = lockout.map_or(1, |lockout| seconds_until(lockout.until, guess.now));
+    Ok(Some(row.sealed_secret.ok_or(GuessRefusal::LockedOut { seconds })))
+}
