@@ -40,6 +40,7 @@ pub(super) struct Customer {
     /// Whether the account was made with a test identity.
     pub(super) test: bool,
     pub(super) provider_links: Vec<ProviderLink>,
+    pub(super) passkeys: Vec<Passkey>,
 }
 
 /// An identity provider that opens the account, or would again once it is linked anew.
@@ -48,6 +49,16 @@ pub(super) struct ProviderLink {
     pub(super) provider: String,
     pub(super) state: String,
     pub(super) linked_at: DateTime<Utc>,
+}
+
+/// A passkey, which opens the account unless it is suspended.
+#[derive(Clone, Deserialize)]
+pub(super) struct Passkey {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) state: String,
+    pub(super) created_at: DateTime<Utc>,
+    pub(super) last_used_at: Option<DateTime<Utc>>,
 }
 
 impl Customer {

@@ -197,6 +197,8 @@ fn notice(ui: &Ui, detail: &Value) -> (Cell, Sentence) {
         "new_sign_in" => ui.t("a sign-in from a new device"),
         "password_changed" => ui.t("a new password"),
         "provider_linked" => ui.t("a linked identity provider"),
+        "passkey_added" => ui.t("a new passkey"),
+        "passkey_removed" => ui.t("a removed passkey"),
         _ => ui.t("the closed account"),
     };
     let channel = if detail["channel"] == "sms" { ui.t("by text") } else { ui.t("by mail") };
@@ -216,6 +218,7 @@ fn method_name<'a>(ui: &Ui, method: &'a str) -> &'a str {
         "code" => ui.t("a code"),
         "password" => ui.t("a password"),
         "password_reset" => ui.t("a new password"),
+        "passkey" => ui.t("a passkey"),
         provider => provider,
     }
 }

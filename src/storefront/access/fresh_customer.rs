@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
 use crate::storefront::customers::Customer;
+use crate::storefront::passkeys;
 use crate::storefront::state::Storefront;
 
 /// A request of a session that is fresh: `storefront.fresh_for` has not passed since the customer signed in or proved it again.
@@ -27,15 +28,19 @@ where
     /// Refuses a session that is not fresh with the ways in which this customer makes it fresh.
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let caller = SignedInCustomer::from_request_parts(parts, state).await?;
-        caller.require_fresh(&Storefront::from_ref(state))?;
+        caller.require_fresh(&Storefront::from_ref(state)).await?;
         Ok(Self(caller))
     }
 }
 
 impl SignedInCustomer {
     /// Refuses a session that is not fresh.
-    pub(in crate::storefront) fn require_fresh(&self, storefront: &Storefront) -> Result<(), Problem> {
-        if self.is_fresh(storefront, storefront.clock.now()) { Ok(()) } else { Err(refusal(&self.customer)) }
+    pub(in crate::storefront) async fn require_fresh(&self, storefront: &Storefront) -> Result<(), Problem> {
+        if self.is_fresh(storefront, storefront.clock.now()) {
+            return Ok(());
+        }
+        let has_passkey = passkeys::is_way_in(&mut storefront.pool.acquire().await?, &self.store, self.customer.id).await?;
+        Err(refusal(&self.customer, has_passkey))
     }
 
     fn is_fresh(&self, storefront: &Storefront, now: DateTime<Utc>) -> bool {
@@ -44,13 +49,14 @@ impl SignedInCustomer {
 }
 
 /// Tells which ways are open to the customer. Contacts are masked: who holds only the token need not learn them.
-fn refusal(customer: &Customer) -> Problem {
+fn refusal(customer: &Customer, has_passkey: bool) -> Problem {
     let (phone, email) = (customer.proven_phone(), customer.proven_email());
     let mut contacts = Map::new();
     contacts.extend(phone.map(|phone| ("sms".to_owned(), Value::from(phone.masked()))));
     contacts.extend(email.map(|email| ("email".to_owned(), Value::from(email.masked()))));
     let by_code = (!contacts.is_empty()).then_some("code");
     let by_password = customer.password_hash.as_ref().map(|_| "password");
-    let ways: Vec<_> = by_code.into_iter().chain(by_password).chain(["sign_in"]).collect();
+    let by_passkey = has_passkey.then_some("passkey");
+    let ways: Vec<_> = by_code.into_iter().chain(by_password).chain(by_passkey).chain(["sign_in"]).collect();
     Problem::new(ProblemCode::FreshSignInRequired).member("ways", ways).member("contacts", contacts)
 }

@@ -49,7 +49,7 @@ async fn change(
 ) -> Result<Json<Value>, Problem> {
     match &request.old_password {
         Some(old) => own_password::confirm(&storefront, &caller, client.client(), old).await?,
-        None => caller.require_fresh(&storefront)?,
+        None => caller.require_fresh(&storefront).await?,
     }
     let password = new_password::accept(&storefront, &request.password).await?;
     let hash = storefront.reserve_hashing(caller.store.id, &client.client())?.hash(password).await;

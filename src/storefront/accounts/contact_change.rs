@@ -116,7 +116,7 @@ async fn send_code(asking: Asking<'_>, identity: Identity) -> Result<Issued, Pro
 /// Requires a fresh session, or a code that was asked for: only a fresh session can ask for one, and the code lives ten minutes however old the
 /// session gets meanwhile (interface 1, rule 7).
 async fn require_proof(storefront: &Storefront, caller: &SignedInCustomer, purpose: Purpose) -> Result<(), Problem> {
-    let Err(stale) = caller.require_fresh(storefront) else { return Ok(()) };
+    let Err(stale) = caller.require_fresh(storefront).await else { return Ok(()) };
     let mut conn = storefront.pool.acquire().await?;
     match codes::was_requested_by(&mut conn, caller.store.id, purpose, caller.customer.id).await? {
         true => Ok(()),

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use crate::gateways;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CustomerId;
-use crate::storefront::{audit, customers, sms_guard, tokens};
+use crate::storefront::{audit, customers, passkeys, sms_guard, tokens};
 
 /// Erases the accounts that were closed before an instant, or only one of them, with what the logs and the callbacks say of them. To be called in
 /// a transaction: the logs are searched by the contacts that are blanked last.
@@ -18,6 +18,7 @@ pub async fn erase_closed(
     audit::forget_leavers(conn, closed_before, only).await?;
     sms_guard::forget_leavers(conn, closed_before, only).await?;
     tokens::forget_leavers(conn, closed_before, only).await?;
+    passkeys::forget_leavers(conn, closed_before, only).await?;
     let leavers = customers::erase_closed(conn, closed_before, only, now).await?;
     gateways::erase_bodies_of(conn, &leavers, now).await
 }

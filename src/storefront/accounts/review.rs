@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::kernel::database::Connection;
 use crate::kernel::openapi::object;
-use crate::storefront::accounts::social;
+use crate::storefront::accounts::{passkeys, social};
 use crate::storefront::customers::Customer;
 
 pub fn schema() -> Value {
@@ -13,8 +13,11 @@ pub fn schema() -> Value {
         ("contact", json!({ "type": "string" })),
         ("verified", json!({ "type": "boolean" })),
     ]);
-    let mut schema = object([("contacts", json!({ "type": "array", "items": contact })), ("providers", social::links_schema())]);
-    schema["description"] = "What opens the account now. Links to identity providers are suspended until they are linked again.".into();
+    let contacts = json!({ "type": "array", "items": contact });
+    let mut schema = object([("contacts", contacts), ("providers", social::links_schema()), ("passkeys", passkeys::passkeys_schema())]);
+    schema["description"] =
+        "What opens the account now. Suspended links to identity providers and passkeys open it once they are linked again or resumed."
+            .into();
     schema
 }
 
@@ -23,5 +26,6 @@ pub async fn of(conn: &mut Connection, customer: &Customer) -> Result<Value, sql
     let phone = customer.phone.as_ref().map(|phone| ("phone", phone, customer.phone_verified_at.is_some()));
     let shown = |(kind, contact, verified)| json!({ "kind": kind, "contact": contact, "verified": verified });
     let contacts: Vec<_> = email.into_iter().chain(phone).map(shown).collect();
-    Ok(json!({ "contacts": contacts, "providers": social::show_links(conn, customer.id).await? }))
+    let providers = social::show_links(conn, customer.id).await?;
+    Ok(json!({ "contacts": contacts, "providers": providers, "passkeys": passkeys::show_passkeys(conn, customer.id).await? }))
 }

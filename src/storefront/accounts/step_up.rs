@@ -1,5 +1,5 @@
 //! Step-up: a signed-in customer proves again who they are, which makes the session fresh for `storefront.fresh_for`. A thief of the token
-//! can neither read the code, which goes to a contact that was proven before, nor knows the password.
+//! can neither read the code, which goes to a contact that was proven before, nor knows the password, nor has the passkey.
 
 use axum::Json;
 use axum::extract::State;
@@ -18,7 +18,8 @@ use crate::kernel::openapi::object;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
 use crate::storefront::accounts::own_code::Asking;
-use crate::storefront::accounts::own_password;
+use crate::storefront::accounts::passkeys::CredentialBody;
+use crate::storefront::accounts::{failed_proof, own_password, passkeys};
 use crate::storefront::audit::ClientInfo;
 use crate::storefront::codes::{self, Issued, Submission, SubmittedCode, Target};
 use crate::storefront::guessing::Client;
@@ -33,9 +34,10 @@ pub fn routes() -> Routes<Storefront> {
     let asking = asking.refusing(&[ProblemCode::ContactMissing]).refusing(codes::TEXT_REFUSALS).refusing(codes::MAIL_REFUSALS);
     let until = json!({ "type": "string", "format": "date-time", "description": "Until when the session is fresh." });
     let confirmed = object([("status", json!({ "const": "ok" })), ("fresh_until", until)]);
-    let confirming = describe("Confirm with the code or the password that it is the customer, which makes the session fresh.", confirmed);
-    let confirming = confirming.refusing(codes::CODE_REFUSALS).refusing(own_password::REFUSALS);
-    let confirming = confirming.taking_body(Proof::schema()).needing_one_of(&["code", "password"]);
+    let confirming =
+        describe("Confirm with the code, the password or a passkey that it is the customer, which makes the session fresh.", confirmed);
+    let confirming = confirming.refusing(codes::CODE_REFUSALS).refusing(own_password::REFUSALS).refusing(passkeys::REFUSALS);
+    let confirming = confirming.taking_body(Proof::schema()).needing_one_of(&["code", "password", "passkey"]);
     let routes = Routes::none().post("/customers/request-step-up", asking, request);
     routes.post("/customers/confirm-step-up", confirming, confirm)
 }
@@ -89,10 +91,12 @@ body! {
     /// `POST customers/confirm-step-up`
     #[derive(Debug)]
     struct Proof {
-        /// The verification code: six digits. Either this field or `password` is required.
+        /// The verification code: six digits. This field, `password` or `passkey` is required.
         code: Option<SubmittedCode>,
         /// The customer's password.
         password: Option<SecretString>,
+        /// What `navigator.credentials.get()` returns for the options of `login-with-passkey/request`, as JSON.
+        passkey: Option<CredentialBody>,
     }
 }
 
@@ -103,11 +107,14 @@ async fn confirm(
     client: ClientInfo,
     JsonBody(proof): JsonBody<Proof>,
 ) -> Result<Json<Value>, Problem> {
-    let now = match (&proof.code, &proof.password) {
-        (Some(code), None) => by_code(&storefront, &caller, Submission::of(code, &client.client(), caller.store.key_id, None)).await?,
-        (None, Some(password)) => by_password(&storefront, &caller, client.client(), password).await?,
-        (Some(_), Some(_)) => return Err(FieldErrors::one("password", "code and password must not be sent both.")),
-        (None, None) => return Err(FieldErrors::one("code", "The code or the password is required.")),
+    let now = match (&proof.code, &proof.password, &proof.passkey) {
+        (Some(code), None, None) => {
+            by_code(&storefront, &caller, Submission::of(code, &client.client(), caller.store.key_id, None)).await?
+        }
+        (None, Some(password), None) => by_password(&storefront, &caller, client.client(), password).await?,
+        (None, None, Some(passkey)) => by_passkey(&storefront, &caller, client.client(), passkey).await?,
+        (None, None, None) => return Err(FieldErrors::one("code", "The code, the password or a passkey is required.")),
+        _ => return Err(FieldErrors::one("code", "Only one of code, password and passkey can be sent.")),
     };
     storefront.caches.sessions.invalidate(&caller.token);
     Ok(Json(json!({ "status": "ok", "fresh_until": timestamp(storefront.settings.fresh_until(now)) })))
@@ -134,6 +141,35 @@ async fn by_password(
     own_password::confirm(storefront, caller, client, password).await?;
     let now = storefront.clock.now();
     note_proof(&mut storefront.pool.acquire().await?, caller, now).await?;
+    Ok(now)
+}
+
+async fn by_passkey(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    client: Client,
+    credential: &CredentialBody,
+) -> Result<DateTime<Utc>, Problem> {
+    let confirmed = confirm_passkey(storefront, caller, credential).await;
+    failed_proof::counted(storefront, (caller.store.id, client), ProblemCode::PasskeyNotVerified, confirmed).await
+}
+
+async fn confirm_passkey(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    credential: &CredentialBody,
+) -> Result<DateTime<Utc>, Problem> {
+    let proof = passkeys::Proof::verify(storefront, &caller.store, credential).await?;
+    if proof.customer() != caller.customer.id {
+        return Err(ProblemCode::PasskeyNotVerified.into());
+    }
+    let now = storefront.clock.now();
+    let mut tx = storefront.pool.begin().await?;
+    proof.answer(&mut tx).await?;
+    caller.lock(&mut tx).await?;
+    proof.note(&mut tx, now).await?;
+    note_proof(&mut tx, caller, now).await?;
+    tx.commit().await?;
     Ok(now)
 }
 

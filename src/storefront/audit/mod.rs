@@ -39,6 +39,7 @@ pub enum Method {
     Code,
     Password,
     PasswordReset,
+    Passkey,
     Provider(Provider),
 }
 
@@ -50,6 +51,7 @@ impl Method {
             Self::Code => "code",
             Self::Password => "password",
             Self::PasswordReset => "password_reset",
+            Self::Passkey => "passkey",
             Self::Provider(provider) => provider.as_str(),
         }
     }

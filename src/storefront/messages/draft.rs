@@ -23,6 +23,8 @@ pub(super) struct Words<C, N> {
     new_sign_in: N,
     password_changed: N,
     provider_linked: N,
+    passkey_added: N,
+    passkey_removed: N,
     account_closed: N,
 }
 
@@ -61,6 +63,8 @@ impl<C, N> Words<C, N> {
             Notice::NewSignIn => &self.new_sign_in,
             Notice::PasswordChanged => &self.password_changed,
             Notice::ProviderLinked => &self.provider_linked,
+            Notice::PasskeyAdded => &self.passkey_added,
+            Notice::PasskeyRemoved => &self.passkey_removed,
             Notice::AccountClosed => &self.account_closed,
         }
     }
@@ -83,6 +87,8 @@ impl Drafts {
             new_sign_in: self.new_sign_in.over(base.new_sign_in),
             password_changed: self.password_changed.over(base.password_changed),
             provider_linked: self.provider_linked.over(base.provider_linked),
+            passkey_added: self.passkey_added.over(base.passkey_added),
+            passkey_removed: self.passkey_removed.over(base.passkey_removed),
             account_closed: self.account_closed.over(base.account_closed),
         }
     }
@@ -99,6 +105,8 @@ impl Drafts {
             new_sign_in: self.new_sign_in.over(english.new_sign_in.clone()),
             password_changed: self.password_changed.over(english.password_changed.clone()),
             provider_linked: self.provider_linked.over(english.provider_linked.clone()),
+            passkey_added: self.passkey_added.over(english.passkey_added.clone()),
+            passkey_removed: self.passkey_removed.over(english.passkey_removed.clone()),
             account_closed: self.account_closed.over(english.account_closed.clone()),
             ..self
         }
@@ -123,6 +131,8 @@ impl Drafts {
             new_sign_in: checked_notice("new_sign_in", &self.new_sign_in)?,
             password_changed: checked_notice("password_changed", &self.password_changed)?,
             provider_linked: checked_notice("provider_linked", &self.provider_linked)?,
+            passkey_added: checked_notice("passkey_added", &self.passkey_added)?,
+            passkey_removed: checked_notice("passkey_removed", &self.passkey_removed)?,
             account_closed: checked_notice("account_closed", &self.account_closed)?,
         })
     }

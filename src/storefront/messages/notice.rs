@@ -33,6 +33,10 @@ pub enum Notice {
     PasswordChanged,
     /// An identity provider opens the account.
     ProviderLinked,
+    /// A passkey opens the account.
+    PasskeyAdded,
+    /// A passkey opens the account no longer.
+    PasskeyRemoved,
     /// The account was closed.
     AccountClosed,
 }
@@ -48,6 +52,8 @@ impl Notice {
             Self::NewSignIn => "new_sign_in",
             Self::PasswordChanged => "password_changed",
             Self::ProviderLinked => "provider_linked",
+            Self::PasskeyAdded => "passkey_added",
+            Self::PasskeyRemoved => "passkey_removed",
             Self::AccountClosed => "account_closed",
         }
     }
@@ -58,7 +64,7 @@ impl Notice {
 pub struct Particulars<'a> {
     /// The code that takes the change back.
     pub code: &'a str,
-    /// The device that was signed in from, or the provider that was linked.
+    /// The device that was signed in from, the provider that was linked, or the passkey.
     pub name: &'a str,
 }
 

@@ -5,6 +5,7 @@ mod customers;
 mod figures;
 mod identity_providers;
 mod introspection;
+mod passkey_fields;
 mod sessions;
 mod sign_ins;
 mod stores;

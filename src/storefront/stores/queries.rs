@@ -9,6 +9,7 @@ use crate::companies::is_suspended;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::storefront::stores::one_tap::OneTap;
+use crate::storefront::stores::relying_party::RelyingParty;
 use crate::storefront::stores::text_limits::{Pause, TextLimits};
 
 /// The stores of a company, the oldest first.
@@ -88,6 +89,8 @@ pub struct Store {
     pub name: String,
     /// What its texts end with.
     pub one_tap: OneTap,
+    /// For whom it takes passkeys, if it does.
+    pub passkeys: Option<RelyingParty>,
     /// Whether it has test identities.
     pub has_test_identities: bool,
     /// Whether the company is suspended, so that the store is closed.
@@ -98,7 +101,7 @@ pub struct Store {
 pub async fn find_store(conn: &mut Connection, digest: &[u8], now: DateTime<Utc>) -> Result<Option<Store>, sqlx::Error> {
     let found = sqlx::query!(
         r#"select store_keys.id as "key_id: KeyId", stores.id as "id: StoreId", stores.company_id as "company_id: CompanyId", stores.name,
-                  stores.web_otp_domain, stores.android_app_hash,
+                  stores.web_otp_domain, stores.android_app_hash, stores.passkey_domain, stores.passkey_origins,
                   exists (
                       select from tested_identities where store_id = stores.id and deleted_at is null
                   ) as "has_test_identities!"
@@ -117,6 +120,7 @@ pub async fn find_store(conn: &mut Connection, digest: &[u8], now: DateTime<Utc>
         company_id: found.company_id,
         name: found.name,
         one_tap: OneTap { web_otp_domain: found.web_otp_domain, android_app_hash: found.android_app_hash },
+        passkeys: found.passkey_domain.map(|domain| RelyingParty { domain, origins: found.passkey_origins }),
         has_test_identities: found.has_test_identities,
         suspended,
     }))

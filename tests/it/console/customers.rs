@@ -72,6 +72,23 @@ async fn devices_links_and_notices_are_told() {
 }
 
 #[tokio::test]
+async fn support_sees_passkeys_and_removes_one() {
+    let world = World::with_passkeys(&[]).await;
+    let (ada, page) = ada(&world).await;
+    let ada = token(&ada);
+    let passkey = world.passkey(&ada).await;
+    world.prove(&passkey).await.ok(200);
+    let mut tab = world.signed_in(Role::Support).await;
+    let shown = tab.open(&page).await;
+    shown.says("<h2>Passkeys</h2>").says("state good\">active").says("Signed in with <a");
+    shown.says("The customer was told of a new passkey by mail.").says(">a passkey</a>");
+    let own = world.passkeys_of(&ada).await;
+    let gone = tab.send(&format!("{page}/remove-passkey"), &[("passkey", id(&own[0]))]).await;
+    gone.says_nothing_of("<h2>Passkeys</h2>");
+    world.prove(&passkey).await.refused(401, "passkey_not_verified");
+}
+
+#[tokio::test]
 async fn older_entries_are_on_further_pages() {
     let world = World::new().await;
     let (_, page) = ada(&world).await;

@@ -9,6 +9,7 @@ use crate::support::World;
 /// The other columns of bytes.
 const NOT_SEALED: &[(&str, &str)] = &[
     ("_sqlx_migrations.checksum", "the file of a migration"),
+    ("answered_challenges.nonce", "random, for five minutes"),
     ("api_keys.digest", "SHA-256 of a random key"),
     ("attempts.response_body", "what an endpoint responded"),
     ("callbacks.body", "what a gateway sent"),
@@ -22,6 +23,9 @@ const NOT_SEALED: &[(&str, &str)] = &[
     ("operator_recovery_codes.digest", "a MAC, which cannot be made again"),
     ("operator_recovery_codes.key_fingerprint", "the key of that MAC"),
     ("operator_sessions.token_digest", "SHA-256 of a random token"),
+    ("passkey_users.handle", "random, and no secret"),
+    ("passkeys.credential_id", "a name that an authenticator made up"),
+    ("passkeys.public_key", "a public key"),
     ("portal_links.digest", "SHA-256 of a random key"),
     ("portal_sessions.token_digest", "SHA-256 of a random token"),
     ("publishing_keys.digest", "SHA-256 of a request"),

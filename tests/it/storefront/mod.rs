@@ -29,6 +29,7 @@ mod new_passwords;
 mod notices;
 mod one_tap;
 mod operators;
+mod passkeys;
 mod password_reset;
 mod passwords;
 mod profile;

@@ -42,16 +42,16 @@ use crate::kernel::openapi::OperationDoc;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::providers::RouteName;
 use crate::providers::identity::{VerifiedIdentity, VerifyError, user_id_member};
+use crate::storefront::accounts::failed_proof;
 use crate::storefront::accounts::signed_in::audited;
 use crate::storefront::accounts::social::linking::{Typed, sign_in};
 use crate::storefront::audit::SignInAttempt;
-use crate::storefront::guessing::{self, Kind};
 use crate::storefront::routes::{self, Routes, describe};
 use crate::storefront::state::Storefront;
 
 pub use moved_in::{insert_links, list_linked};
 pub use own_links::{links_schema, show_links};
-pub use queries::{export_links, forget_links, suspend_links, sweep_tokens};
+pub use queries::{Link, export_links, forget_links, list_links, suspend_links, sweep_tokens};
 
 /// The routes of every provider, under its neutral name and under its name in this deployment.
 pub fn routes(storefront: &Storefront) -> Routes<Storefront> {
@@ -86,28 +86,11 @@ async fn finish(
 ) -> Result<Json<Value>, Problem> {
     let flow = async {
         let signing_in = async { sign_in(storefront, attempt, verifying.await?, typed).await };
-        match signing_in.await {
-            Err(problem) if problem.code() == ProblemCode::IdentityNotVerified => Err(count_failure(storefront, attempt, problem).await),
-            result => result,
-        }
+        let who = (attempt.store.id, attempt.client.client());
+        failed_proof::counted(storefront, who, ProblemCode::IdentityNotVerified, signing_in.await).await
     };
     let signed_in = audited(storefront, (attempt, languages), flow.boxed()).await?;
     Ok(Json(signed_in.answer(&storefront.settings)))
-}
-
-/// Counts a proof that was refused against the client, and returns the problem for it. Whose proof is right is never refused for others in
-/// the same network: nobody guesses a signature.
-async fn count_failure(storefront: &Storefront, attempt: &SignInAttempt<'_>, refused: Problem) -> Problem {
-    let guess = storefront.guess(attempt.store.id, attempt.client.client(), Kind::Proof);
-    let counted = async { guessing::note_failed_proof(&mut storefront.pool.acquire().await?, &guess).await };
-    match counted.await {
-        Ok(Ok(())) => refused,
-        Ok(Err(exceeded)) => {
-            storefront.metrics.refused_guess("proof", "exceeded");
-            exceeded.into()
-        }
-        Err(error) => error.into(),
-    }
 }
 
 /// Gives the provider's id of the person its neutral name. It may be sent under the deployment's name for the provider.

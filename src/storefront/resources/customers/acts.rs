@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::Caller;
-use crate::kernel::ids::CustomerId;
+use crate::kernel::ids::{CustomerId, PasskeyId, TypedId};
 use crate::kernel::json::{JsonBody, JsonOptions};
 use crate::kernel::openapi::{OperationDoc, closed_object};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
@@ -18,7 +18,7 @@ use crate::resources::{EmptyBody, FieldType, Instant, Line, PathId, Record, Reco
 use crate::storefront::accounts::{closure, ending, erasure, export, password_reset};
 use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::state::Storefront;
-use crate::storefront::{codes, customers, guessing, passwords};
+use crate::storefront::{codes, customers, guessing, passkeys, passwords};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -80,7 +80,7 @@ pub async fn unlock(
 }
 
 pub fn reset_password_doc() -> OperationDoc {
-    doc("Make the password of a customer useless: end all sessions, suspend the links to identity providers, and have the customer choose a new password with a code.")
+    doc("Make the password of a customer useless: end all sessions, suspend the links to identity providers and the passkeys, and have the customer choose a new password with a code.")
         .refusing(&[ProblemCode::ContactMissing])
 }
 
@@ -90,6 +90,27 @@ pub async fn reset_password(
     JsonOptions(EmptyBody {}): JsonOptions<EmptyBody>,
 ) -> Result<Response, Problem> {
     Ok(state.withdraw_password(&caller, id).await?.answer(StatusCode::OK))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RemovedPasskey {
+    passkey: PasskeyId,
+}
+
+pub fn remove_passkey_doc() -> OperationDoc {
+    OperationDoc::new("Remove a passkey of a customer, who lost it or does not know it.")
+        .taking_body(closed_object(&["passkey"], [("passkey", PasskeyId::json_schema())]))
+        .showing(StatusCode::OK, CustomerRecord::SINGULAR)
+        .refusing(&[ProblemCode::AccountClosed])
+}
+
+/// `POST customers/{uuid}/remove-passkey`
+pub async fn remove_passkey(
+    WriteRequest { state, caller, id }: WriteRequest<CustomerRecord>,
+    JsonBody(RemovedPasskey { passkey }): JsonBody<RemovedPasskey>,
+) -> Result<Response, Problem> {
+    Ok(state.remove_passkey(&caller, id, passkey).await?.answer(StatusCode::OK))
 }
 
 pub fn close_doc() -> OperationDoc {
@@ -179,6 +200,12 @@ impl Storefront {
         let now = locked.transaction.now;
         password_reset::withdraw_password(locked.transaction.conn(), id, now).await?;
         self.finish(locked, &["password"]).await
+    }
+
+    async fn remove_passkey(&self, caller: &Caller, id: CustomerId, passkey: PasskeyId) -> Result<Shown<CustomerRecord>, Problem> {
+        let mut locked = self.lock_account(caller, id).await?;
+        passkeys::remove_passkey(locked.transaction.conn(), id, passkey).await?.ok_or(ProblemCode::RecordNotFound)?;
+        self.finish(locked, &["passkeys"]).await
     }
 
     async fn close_account(&self, caller: &Caller, id: CustomerId) -> Result<Shown<CustomerRecord>, Problem> {

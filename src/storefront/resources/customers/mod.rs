@@ -22,7 +22,7 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::members;
 use crate::resources::{Extension, FilterForm, Instant, Meta, Operand, Record, Reference, Resource};
-use crate::storefront::accounts::social;
+use crate::storefront::accounts::{passkeys, social};
 use crate::storefront::resources::customers::external_id::ExternalId;
 use crate::storefront::state::Storefront;
 use crate::storefront::{codes, passwords};
@@ -86,6 +86,9 @@ crate::read_only! {
         /// The identity providers that open the account: `provider`, `state` (`active` or `suspended`) and `linked_at`. Only in the response for a single customer.
         #[detail]
         provider_links: Vec<Map<String, Value>>,
+        /// The passkeys: `id`, `name`, `state` (`active` or `suspended`), `backed_up`, `created_at` and `last_used_at`. Only in the response for a single customer.
+        #[detail]
+        passkeys: Vec<Map<String, Value>>,
     }
     hidden {
         /// When the customer verified the email address.
@@ -154,6 +157,7 @@ impl Resource for CustomerRecord {
             "lockouts": longest.map(|(_, lockout)| lockout.step),
             "locked_for_good": longest.map(|(_, lockout)| lockout.for_good),
             "provider_links": social::show_links(conn, customer.id).await?,
+            "passkeys": passkeys::show_passkeys(conn, customer.id).await?,
         })
     }
 }
@@ -183,6 +187,7 @@ where
         .route(Method::POST, "/customers/{uuid}/unban", acts::unban_doc(), acts::unban)
         .route(Method::POST, "/customers/{uuid}/unlock", acts::unlock_doc(), acts::unlock)
         .route(Method::POST, "/customers/{uuid}/reset-password", acts::reset_password_doc(), acts::reset_password)
+        .route(Method::POST, "/customers/{uuid}/remove-passkey", acts::remove_passkey_doc(), acts::remove_passkey)
         .route(Method::POST, "/customers/{uuid}/close", acts::close_doc(), acts::close)
         .route(Method::POST, "/customers/{uuid}/erase", acts::erase_doc(), acts::erase)
         .route(Method::POST, "/customers", opening::doc(), opening::create)
