@@ -142,6 +142,8 @@ typed_ids! {
     IdentityProviderId, "identityprovider";
     /// A server of a company that is asked before a customer registers.
     RegistrationHookId, "registrationhook";
+    /// A passkey of a customer.
+    PasskeyId, "passkey";
     /// A customer's session, as operators refer to it. It differs from the number at the start of the token.
     SessionId, "session";
     /// An entry of the sign-in audit log.

@@ -26,6 +26,7 @@
 //! tokens                    tokens of customers: issued, looked up, revoked
 //! audit                     every attempt to sign in
 //! customers                 accounts, and which identities belong to them
+//! passkeys                  what authenticators answer: verified, and the public keys of customers
 //! stores  passwords         stores with their keys and limits; rules for new passwords, and lock-outs by wrong ones
 //! second_factors            authenticator apps, recovery codes, and sign-ins that wait for one of both
 //! guessing                  what a wrong guess costs the client that makes it
@@ -73,6 +74,7 @@ mod guessing;
 mod messages;
 mod metrics;
 mod moving_in;
+mod passkeys;
 mod passwords;
 mod purpose;
 mod receipts;
@@ -108,8 +110,8 @@ pub use stores::{ListedStoreKey, StoreKey, company_of_store_key, create_store_ke
 pub use tokens::{Presented as PresentedToken, TokenId, company_of_session, is_signed_in};
 
 use accounts::{
-    bans, change_password, closure, contact_change, devices, erasure, password_reset, profile, registration, second_factor, sessions,
-    sign_in, social, step_up, take_back,
+    bans, change_password, closure, contact_change, devices, erasure, passkeys as own_passkeys, password_reset, profile, registration,
+    second_factor, sessions, sign_in, social, step_up, take_back,
 };
 use sending::notices;
 
@@ -135,6 +137,7 @@ impl Storefront {
         let mut conn = self.pool.acquire_patient().await?;
         rate_limit::sweep(&mut conn, now).await?;
         social::sweep_tokens(&mut conn, now).await?;
+        passkeys::sweep_challenges(&mut conn, now).await?;
         devices::sweep_devices(&mut conn, now - TimeDelta::days(1), now).await?;
         // An expired code has no effect any more, and neither has a tally of wrong codes that locked nobody out, a day later.
         codes::sweep_codes(&mut conn, now - TimeDelta::days(1)).await?;
@@ -172,6 +175,7 @@ where
         registration::routes(),
         sign_in::routes(),
         social::routes(storefront),
+        own_passkeys::routes(),
         password_reset::routes(),
         profile::routes(),
         contact_change::routes(),

@@ -60,7 +60,7 @@ const RESET: Act = Act {
     question: "Reset the password of {}?",
     losses: &[
         "The password does not work any more, and every device is signed out.",
-        "The links to identity providers are suspended until the customer links them again.",
+        "The links to identity providers and the passkeys are suspended until the customer links or confirms them again.",
         "The customer signs in with a code and then chooses a new password. Nobody here sees it.",
     ],
     button: "Reset the password",
@@ -86,7 +86,7 @@ const CLOSE: Act = Act {
     question: "Close the account of {} for good?",
     losses: &[
         "It cannot be opened again. The number and the address can be used for a new account.",
-        "Every device is signed out; devices for notifications, links to identity providers and codes are deleted.",
+        "Every device is signed out; devices for notifications, links to identity providers, passkeys and codes are deleted.",
         "The personal data is erased after the time that the settings name. Orders and payments stay.",
     ],
     button: "Close the account",
@@ -208,6 +208,16 @@ pub(super) async fn unban(State(console): State<Console>, RecordId(id): RecordId
 
 pub(super) async fn unlock(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
     console.api.post(&form.visitor.caller, &format!("{API}/{id}/unlock"), &json!({})).await?;
+    Ok(to_customer(&id, "saved"))
+}
+
+pub(super) async fn remove_passkey(
+    State(console): State<Console>,
+    RecordId(id): RecordId,
+    form: PostedForm,
+) -> Result<Response, PageError> {
+    let body = json!({ "passkey": form.get("passkey").unwrap_or_default() });
+    console.api.post(&form.visitor.caller, &format!("{API}/{id}/remove-passkey"), &body).await?;
     Ok(to_customer(&id, "saved"))
 }
 

@@ -43,6 +43,7 @@ pub(super) struct Customer {
     /// Since when sign-ins ask for a second factor.
     pub(super) second_factor_since: Option<DateTime<Utc>>,
     recovery_codes_left: Option<i64>,
+    pub(super) passkeys: Vec<Passkey>,
 }
 
 /// An identity provider that opens the account, or would again once it is linked anew.
@@ -51,6 +52,16 @@ pub(super) struct ProviderLink {
     pub(super) provider: String,
     pub(super) state: String,
     pub(super) linked_at: DateTime<Utc>,
+}
+
+/// A passkey, which opens the account unless it is suspended.
+#[derive(Clone, Deserialize)]
+pub(super) struct Passkey {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) state: String,
+    pub(super) created_at: DateTime<Utc>,
+    pub(super) last_used_at: Option<DateTime<Utc>>,
 }
 
 impl Customer {

@@ -38,6 +38,7 @@ pub(super) fn routes() -> Router<Console> {
         .route("/console/customers/{id}/unlock", post(acts::unlock))
         .route("/console/customers/{id}/reset-password", get(acts::ask_reset).post(acts::reset))
         .route("/console/customers/{id}/remove-second-factor", get(acts::ask_remove_second_factor).post(acts::remove_second_factor))
+        .route("/console/customers/{id}/remove-passkey", post(acts::remove_passkey))
         .route("/console/customers/{id}/close", get(acts::ask_close).post(acts::close))
         .route("/console/customers/{id}/erase", get(acts::ask_erase).post(acts::erase))
         .route("/console/customers/{id}/export", post(acts::export))

@@ -10,7 +10,7 @@ use crate::callers::{Area, Caller, Scope};
 use crate::console::Console;
 use crate::console::addresses::with_query;
 use crate::console::cell::Cell;
-use crate::console::customers::head::{Customer, ProviderLink};
+use crate::console::customers::head::{Customer, Passkey, ProviderLink};
 use crate::console::customers::telling::Told;
 use crate::console::customers::timeline::{self, Wanted};
 use crate::console::records::named;
@@ -64,6 +64,14 @@ struct LinkRow {
     linked: Moment,
 }
 
+struct PasskeyRow {
+    id: String,
+    name: String,
+    state: Cell,
+    added: Moment,
+    last_used: Option<Moment>,
+}
+
 struct SessionRow {
     id: String,
     /// What the customer calls the device, or else its user agent.
@@ -89,6 +97,7 @@ struct CustomerPage {
     sessions: Vec<SessionRow>,
     links: Vec<LinkRow>,
     second_factor: Option<String>,
+    passkeys: Vec<PasskeyRow>,
     tabs: Vec<Tab>,
     days: Vec<Day>,
     older: Option<String>,
@@ -122,6 +131,7 @@ pub(super) async fn show(
         sessions: lasting(&console, &caller, &ui, &customer).await?,
         links: customer.provider_links.iter().map(|link| LinkRow::of(&ui, link)).collect(),
         second_factor: customer.second_factor(&ui),
+        passkeys: customer.passkeys.iter().map(|passkey| PasskeyRow::of(&ui, passkey)).collect(),
         tabs: timeline::tabs(&console, &caller).map(tab).collect(),
         older: page.next.map(|next| at(&next.to_rfc3339())),
         newest: (!shown.before.is_empty()).then(|| at("")),
@@ -136,6 +146,18 @@ pub(super) async fn show(
 impl LinkRow {
     fn of(ui: &Ui, link: &ProviderLink) -> Self {
         Self { provider: link.provider.clone(), state: Cell::word(ui, &link.state), linked: ui.at(&link.linked_at) }
+    }
+}
+
+impl PasskeyRow {
+    fn of(ui: &Ui, passkey: &Passkey) -> Self {
+        Self {
+            id: passkey.id.clone(),
+            name: passkey.name.clone(),
+            state: Cell::word(ui, &passkey.state),
+            added: ui.at(&passkey.created_at),
+            last_used: passkey.last_used_at.as_ref().map(|at| ui.at(at)),
+        }
     }
 }
 

@@ -201,6 +201,8 @@ fn notice(ui: &Ui, detail: &Value) -> (Cell, Sentence) {
         "second_factor_off" => ui.t("the removed second factor"),
         "recovery_code_used" => ui.t("a recovery code that was used"),
         "recovery_codes_replaced" => ui.t("new recovery codes"),
+        "passkey_added" => ui.t("a new passkey"),
+        "passkey_removed" => ui.t("a removed passkey"),
         _ => ui.t("the closed account"),
     };
     let channel = if detail["channel"] == "sms" { ui.t("by text") } else { ui.t("by mail") };
@@ -222,6 +224,7 @@ fn method_name<'a>(ui: &Ui, method: &'a str) -> &'a str {
         "password_reset" => ui.t("a new password"),
         "totp" => ui.t("an authenticator app"),
         "recovery_code" => ui.t("a recovery code"),
+        "passkey" => ui.t("a passkey"),
         provider => provider,
     }
 }

@@ -80,6 +80,11 @@ problem_codes! {
     SecondFactorEnabled, 409, "second_factor_enabled", "Second factor enabled", "Your account has a second factor already. Please remove it first.";
     ProviderLinkSuspended, 409, "provider_link_suspended", "Provider link suspended", "Please sign in another way, and link this provider to your account again.";
     ProviderLinkedElsewhere, 409, "provider_linked_elsewhere", "Provider linked elsewhere", "This identity belongs to another account.";
+    PasskeysNotConfigured, 404, "passkeys_not_configured", "Passkeys not configured", "This shop does not take passkeys.";
+    PasskeyNotVerified, 401, "passkey_not_verified", "Passkey not verified", "The passkey could not be verified. Please try again, or sign in another way.";
+    PasskeySuspended, 409, "passkey_suspended", "Passkey suspended", "Please sign in another way, and confirm that this passkey is yours.";
+    PasskeyTaken, 409, "passkey_taken", "Passkey taken", "This passkey belongs to an account already.";
+    TooManyPasskeys, 409, "too_many_passkeys", "Too many passkeys", "This account has as many passkeys as it can have. Please remove one first.";
     LastWayIn, 409, "last_way_in", "Last way in", "This is the only way to sign in to your account. Please add another one first.";
     ContactMissing, 422, "contact_missing", "Contact missing", "This account has no verified phone number or email address to send a code to.";
     ContactsTooNew, 422, "contacts_too_new", "Contacts too new", "Your contacts were changed less than seven days ago. Please close your account later.";

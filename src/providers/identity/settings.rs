@@ -46,7 +46,8 @@ pub(super) fn address(setting: &str, url: Option<&Url>) -> Result<Url, SettingsE
 }
 
 /// The words of the audit for other ways to sign in, and of links that no provider vouches for. They name no provider.
-pub(super) const OTHER_WAYS: [&str; 7] = ["registration", "code", "password", "password-reset", "totp", "recovery-code", "claimed-idp-c"];
+pub(super) const OTHER_WAYS: [&str; 8] =
+    ["registration", "code", "password", "password-reset", "totp", "recovery-code", "passkey", "claimed-idp-c"];
 
 /// Checks that the names of the providers are distinct, because they are part of the routes `login-with-<name>`.
 pub(super) fn tell_apart(providers: &[(Provider, &RouteName)]) -> Result<(), SettingsError> {
@@ -98,7 +99,7 @@ mod tests {
     }
     #[test]
     fn a_provider_is_not_called_like_another_way_to_sign_in() {
-        for other in ["sms", "code", "password", "password-reset", "registration", "totp", "claimed-idp-c", "idp-c"] {
+        for other in ["sms", "code", "password", "password-reset", "passkey", "registration", "totp", "claimed-idp-c", "idp-c"] {
             let name = RouteName::try_from(other.to_owned()).unwrap();
             let (listed, idp_c) = (Provider::listed_as(&name), RouteName::try_from("idp-c".to_owned()).unwrap());
             let refused = tell_apart(&[(listed, &name), (Provider::IDP_C, &idp_c)]).unwrap_err();

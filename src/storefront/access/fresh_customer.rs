@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
-use crate::storefront::second_factors;
+use crate::storefront::{passkeys, second_factors};
 use crate::storefront::state::Storefront;
 
 /// A request of a session that is fresh: `storefront.fresh_for` has not passed since the customer signed in or proved it again.
@@ -39,13 +39,13 @@ impl SignedInCustomer {
             return Ok(());
         }
         let has_second_factor = self.has_second_factor(storefront).await?;
-        Err(self.stale(has_second_factor))
+        Err(self.stale(storefront, has_second_factor).await?)
     }
 
     /// Refuses a customer with a second factor: the first one alone makes no session fresh that both have opened, because it may be what
     /// the thief of the token has as well (ASVS 5.0, 7.5.1).
     pub(in crate::storefront) async fn refuse_first_factor(&self, storefront: &Storefront) -> Result<(), Problem> {
-        if self.has_second_factor(storefront).await? { Err(self.stale(true)) } else { Ok(()) }
+        if self.has_second_factor(storefront).await? { Err(self.stale(storefront, true).await?) } else { Ok(()) }
     }
 
     async fn has_second_factor(&self, storefront: &Storefront) -> Result<bool, sqlx::Error> {
@@ -61,18 +61,27 @@ impl SignedInCustomer {
     }
 
     /// Tells which ways are open to the customer. Contacts are masked: who holds only the token need not learn them.
-    fn stale(&self, has_second_factor: bool) -> Problem {
-        let problem = Problem::new(ProblemCode::FreshSignInRequired);
-        if has_second_factor {
-            return problem.member("ways", ["totp", "recovery_code", "sign_in"].as_slice()).member("contacts", Map::new());
-        }
-        let (phone, email) = (self.customer.proven_phone(), self.customer.proven_email());
+    async fn stale(&self, storefront: &Storefront, has_second_factor: bool) -> Result<Problem, sqlx::Error> {
         let mut contacts = Map::new();
-        contacts.extend(phone.map(|phone| ("sms".to_owned(), Value::from(phone.masked()))));
-        contacts.extend(email.map(|email| ("email".to_owned(), Value::from(email.masked()))));
-        let by_code = (!contacts.is_empty()).then_some("code");
-        let by_password = self.customer.password_hash.as_ref().map(|_| "password");
-        let ways: Vec<_> = by_code.into_iter().chain(by_password).chain(["sign_in"]).collect();
-        problem.member("ways", ways).member("contacts", contacts)
+        let mut ways = match has_second_factor {
+            true => vec!["totp", "recovery_code"],
+            false => {
+                let (phone, email) = (self.customer.proven_phone(), self.customer.proven_email());
+                contacts.extend(phone.map(|phone| ("sms".to_owned(), Value::from(phone.masked()))));
+                contacts.extend(email.map(|email| ("email".to_owned(), Value::from(email.masked()))));
+                let by_code = (!contacts.is_empty()).then_some("code");
+                by_code.into_iter().chain(self.customer.password_hash.as_ref().map(|_| "password")).collect()
+            }
+        };
+        ways.extend(self.has_passkey(storefront).await?.then_some("passkey"));
+        ways.push("sign_in");
+        Ok(Problem::new(ProblemCode::FreshSignInRequired).member("ways", ways).member("contacts", contacts))
+    }
+
+    async fn has_passkey(&self, storefront: &Storefront) -> Result<bool, sqlx::Error> {
+        if self.store.passkeys.is_none() {
+            return Ok(false);
+        }
+        Box::pin(async { passkeys::is_way_in(&mut *storefront.pool.acquire().await?, &self.store, self.customer.id).await }).await
     }
 }

@@ -29,7 +29,7 @@ use crate::storefront::routes::{self, Routes, describe};
 use crate::storefront::sending::notices::{self, Occurrence};
 use crate::storefront::sending::send_limit;
 use crate::storefront::state::Storefront;
-use crate::storefront::{customers, guessing, second_factors};
+use crate::storefront::{customers, guessing, passkeys, second_factors};
 
 pub fn routes() -> Routes<Storefront> {
     let asking = describe("Send a verification code to close the account with.", routes::sent());
@@ -116,6 +116,7 @@ pub async fn close_account(conn: &mut Connection, origin: Origin, id: CustomerId
     let Some(customer) = customers::close_customer(conn, id, now).await? else { return Ok(false) };
     ending::end_all(conn, id, now).await?;
     social::forget_links(conn, id).await?;
+    passkeys::forget_passkeys(conn, id).await?;
     take_back::forget_changes_of(conn, id).await?;
     known_devices::forget_known_devices(conn, id).await?;
     codes::forget_codes(conn, id).await?;

@@ -6,7 +6,7 @@ use crate::events;
 use crate::gateways;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CustomerId;
-use crate::storefront::{audit, customers, second_factors, sms_guard, tokens};
+use crate::storefront::{audit, customers, passkeys, second_factors, sms_guard, tokens};
 use crate::webhooks;
 
 /// Erases the accounts that were closed before an instant, or only one of them, with what the logs, the events, the responses to these and the
@@ -21,6 +21,7 @@ pub async fn erase_closed(
     sms_guard::forget_leavers(conn, closed_before, only).await?;
     tokens::forget_leavers(conn, closed_before, only).await?;
     second_factors::forget_leavers(conn, closed_before, only).await?;
+    passkeys::forget_leavers(conn, closed_before, only).await?;
     let leavers = customers::erase_closed(conn, closed_before, only, now).await?;
     gateways::erase_bodies_of(conn, &leavers, now).await?;
     let records: Vec<_> = leavers.iter().map(|(company, customer)| (*company, customer.uuid())).collect();

@@ -28,11 +28,11 @@ use crate::storefront::codes::{self, Submission, SubmittedCode, Target};
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Body, Routes, body, describe};
 use crate::storefront::state::Storefront;
-use crate::storefront::{customers, guessing, passwords};
+use crate::storefront::{customers, guessing, passkeys, passwords};
 
 pub fn routes() -> Routes<Storefront> {
     let doc = describe(
-        "Set a new password with a verification code, end all other sessions and suspend the links to identity providers.",
+        "Set a new password with a verification code, end all other sessions and suspend the links to identity providers and the passkeys.",
         routes::login_with([("review", review::schema())]),
     );
     let doc = doc.taking_body(ResetRequest::schema()).restricting("password", passwords::length());
@@ -115,6 +115,7 @@ pub(super) async fn replace_password(
     customers::reset_password(conn, id, hash).await?;
     ending::end_all(conn, id, now).await?;
     social::suspend_links(conn, id, now).await?;
+    passkeys::suspend_passkeys(conn, id, now).await?;
     // Somebody else may have been in the account, on a device that would be known from then on.
     guessing::forget_clients(conn, id).await?;
     known_devices::forget_known_devices(conn, id).await?;
@@ -127,6 +128,7 @@ pub async fn withdraw_password(conn: &mut Connection, id: CustomerId, now: DateT
     customers::remove_password(conn, id).await?;
     ending::end_all(conn, id, now).await?;
     social::suspend_links(conn, id, now).await?;
+    passkeys::suspend_passkeys(conn, id, now).await?;
     guessing::forget_clients(conn, id).await?;
     known_devices::forget_known_devices(conn, id).await?;
     codes::forget_open_codes(conn, id).await

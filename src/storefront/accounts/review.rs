@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::kernel::database::Connection;
 use crate::kernel::openapi::object;
-use crate::storefront::accounts::social;
+use crate::storefront::accounts::{passkeys, social};
 use crate::storefront::customers::Customer;
 use crate::storefront::second_factors;
 
@@ -15,8 +15,15 @@ pub fn schema() -> Value {
         ("verified", json!({ "type": "boolean" })),
     ]);
     let contacts = json!({ "type": "array", "items": contact });
-    let mut schema = object([("contacts", contacts), ("providers", social::links_schema()), ("second_factor", second_factors::schema())]);
-    schema["description"] = "What opens the account now. Links to identity providers are suspended until they are linked again.".into();
+    let mut schema = object([
+        ("contacts", contacts),
+        ("providers", social::links_schema()),
+        ("passkeys", passkeys::passkeys_schema()),
+        ("second_factor", second_factors::schema()),
+    ]);
+    schema["description"] =
+        "What opens the account now. Suspended links to identity providers and passkeys open it once they are linked again or resumed."
+            .into();
     schema
 }
 
@@ -26,5 +33,6 @@ pub async fn of(conn: &mut Connection, customer: &Customer) -> Result<Value, sql
     let shown = |(kind, contact, verified)| json!({ "kind": kind, "contact": contact, "verified": verified });
     let contacts: Vec<_> = email.into_iter().chain(phone).map(shown).collect();
     let providers = social::show_links(conn, customer.id).await?;
-    Ok(json!({ "contacts": contacts, "providers": providers, "second_factor": second_factors::show(conn, customer.id).await? }))
+    let (passkeys, second_factor) = (passkeys::show_passkeys(conn, customer.id).await?, second_factors::show(conn, customer.id).await?);
+    Ok(json!({ "contacts": contacts, "providers": providers, "passkeys": passkeys, "second_factor": second_factor }))
 }

@@ -86,7 +86,8 @@ impl Opened {
 
 impl Storefront {
     /// Whether a sign-in by this method asks the customer for the second factor: the one place that decides it. A first factor does, if the
-    /// customer has a second one. A registration does not, because nobody has had the account before.
+    /// customer has a second one. A registration does not, because nobody has had the account before, and neither does a passkey, whose device
+    /// has verified its user: it is two factors in one.
     ///
     /// Costs a statement only in stores whose customers may have one.
     pub(super) async fn asks_second_factor(
@@ -96,7 +97,7 @@ impl Storefront {
         customer: CustomerId,
     ) -> Result<bool, sqlx::Error> {
         match attempt.method {
-            Method::Registration | Method::Totp | Method::RecoveryCode => Ok(false),
+            Method::Registration | Method::Passkey | Method::Totp | Method::RecoveryCode => Ok(false),
             Method::Code | Method::Password | Method::PasswordReset | Method::Provider(_) => {
                 Ok(attempt.store.asks_second_factor && second_factors::has_second_factor(conn, customer).await?)
             }

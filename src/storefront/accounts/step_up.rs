@@ -1,8 +1,8 @@
 //! Step-up: a signed-in customer proves again who they are, which makes the session fresh for `storefront.fresh_for`. A thief of the token
-//! can neither read the code, which goes to a contact that was proven before, nor knows the password.
+//! can neither read the code, which goes to a contact that was proven before, nor knows the password, nor has the passkey.
 //!
-//! A customer with a second factor proves that one, and no other (ASVS 5.0, 7.5.1): both factors have opened the session, and a code or the
-//! password alone would make the account as weak as without it.
+//! A customer with a second factor proves that one, or has a passkey (ASVS 5.0, 7.5.1): two factors have opened the session, and a code or the
+//! password alone would make the account as weak as without the second one.
 
 use axum::Json;
 use axum::extract::State;
@@ -21,8 +21,9 @@ use crate::kernel::openapi::object;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
 use crate::storefront::accounts::own_code::Asking;
-use crate::storefront::accounts::own_password;
+use crate::storefront::accounts::passkeys::CredentialBody;
 use crate::storefront::accounts::second_factor::{self, Answer};
+use crate::storefront::accounts::{failed_proof, own_password, passkeys};
 use crate::storefront::audit::ClientInfo;
 use crate::storefront::challenges::Shown;
 use crate::storefront::codes::{self, Issued, Submission, SubmittedCode, Target};
@@ -42,10 +43,10 @@ pub fn routes() -> Routes<Storefront> {
         .refusing(codes::MAIL_REFUSALS);
     let until = json!({ "type": "string", "format": "date-time", "description": "Until when the session is fresh." });
     let confirmed = object([("status", json!({ "const": "ok" })), ("fresh_until", until)]);
-    let confirming = describe("Confirm with a code or the password that it is the customer, which makes the session fresh.", confirmed);
-    let confirming = confirming.refusing(codes::CODE_REFUSALS).refusing(own_password::REFUSALS);
+    let confirming = describe("Confirm with one proof that it is the customer, which makes the session fresh.", confirmed);
+    let confirming = confirming.refusing(codes::CODE_REFUSALS).refusing(own_password::REFUSALS).refusing(passkeys::REFUSALS);
     let confirming = confirming.refusing(second_factor::REFUSALS).refusing(&[ProblemCode::FreshSignInRequired]);
-    let confirming = confirming.taking_body(Proof::schema()).needing_one_of(&["code", "password", "totp", "recovery_code"]);
+    let confirming = confirming.taking_body(Proof::schema()).needing_one_of(&["code", "password", "passkey", "totp", "recovery_code"]);
     let routes = Routes::none().post("/customers/request-step-up", asking, request);
     routes.post("/customers/confirm-step-up", confirming, confirm)
 }
@@ -108,6 +109,8 @@ body! {
         code: Option<SubmittedCode>,
         /// The customer's password.
         password: Option<SecretString>,
+        /// What `navigator.credentials.get()` returns for the options of `login-with-passkey/request`, as JSON.
+        passkey: Option<CredentialBody>,
         /// The code of the authenticator app: six digits.
         totp: Option<SubmittedCode>,
         /// A recovery code, in groups or not.
@@ -123,18 +126,19 @@ async fn confirm(
     languages: AcceptedLanguages,
     JsonBody(proof): JsonBody<Proof>,
 ) -> Result<Json<Value>, Problem> {
-    let now = match (&proof.code, &proof.password) {
-        (None, None) if proof.totp.is_some() || proof.recovery_code.is_some() => {
-            let answer = Answer::read(proof.totp, proof.recovery_code.as_ref())?;
+    let second_factor = (proof.totp.is_some() || proof.recovery_code.is_some()).then_some((proof.totp, proof.recovery_code));
+    let now = match (&proof.code, &proof.password, &proof.passkey, second_factor) {
+        (Some(code), None, None, None) => {
+            by_code(&storefront, &caller, Submission::of(code, &client.client(), caller.store.key_id, None)).await?
+        }
+        (None, Some(password), None, None) => by_password(&storefront, &caller, client.client(), password).await?,
+        (None, None, Some(passkey), None) => by_passkey(&storefront, &caller, client.client(), passkey).await?,
+        (None, None, None, Some((totp, recovery_code))) => {
+            let answer = Answer::read(totp, recovery_code.as_ref())?;
             by_second_factor(&storefront, (caller.clone(), client.client()), languages, answer).await?
         }
-        (Some(_), _) | (_, Some(_)) if proof.totp.is_some() || proof.recovery_code.is_some() => {
-            return Err(FieldErrors::one("totp", "Only one of the proofs must be sent."));
-        }
-        (Some(code), None) => by_code(&storefront, &caller, Submission::of(code, &client.client(), caller.store.key_id, None)).await?,
-        (None, Some(password)) => by_password(&storefront, &caller, client.client(), password).await?,
-        (Some(_), Some(_)) => return Err(FieldErrors::one("password", "code and password must not be sent both.")),
-        (None, None) => return Err(FieldErrors::one("code", "The code or the password is required.")),
+        (None, None, None, None) => return Err(FieldErrors::one("code", "The code or the password is required.")),
+        _ => return Err(FieldErrors::one("code", "Only one of the proofs must be sent.")),
     };
     storefront.caches.sessions.invalidate(&caller.token);
     Ok(Json(json!({ "status": "ok", "fresh_until": timestamp(storefront.settings.fresh_until(now)) })))
@@ -189,6 +193,35 @@ async fn by_second_factor(
         Ok(now)
     };
     storefront.lifecycle.finish(noting).await
+}
+
+async fn by_passkey(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    client: Client,
+    credential: &CredentialBody,
+) -> Result<DateTime<Utc>, Problem> {
+    let confirmed = confirm_passkey(storefront, caller, credential).await;
+    failed_proof::counted(storefront, (caller.store.id, client), ProblemCode::PasskeyNotVerified, confirmed).await
+}
+
+async fn confirm_passkey(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    credential: &CredentialBody,
+) -> Result<DateTime<Utc>, Problem> {
+    let proof = passkeys::Proof::verify(storefront, &caller.store, credential).await?;
+    if proof.customer() != caller.customer.id {
+        return Err(ProblemCode::PasskeyNotVerified.into());
+    }
+    let now = storefront.clock.now();
+    let mut tx = storefront.pool.begin().await?;
+    proof.answer(&mut tx).await?;
+    caller.lock(&mut tx).await?;
+    proof.note(&mut tx, now).await?;
+    note_proof(&mut tx, caller, now).await?;
+    tx.commit().await?;
+    Ok(now)
 }
 
 async fn note_proof(conn: &mut Connection, caller: &SignedInCustomer, now: DateTime<Utc>) -> Result<(), Problem> {

@@ -43,6 +43,7 @@ pub enum Method {
     Totp,
     /// A recovery code in its place.
     RecoveryCode,
+    Passkey,
     Provider(Provider),
 }
 
@@ -56,6 +57,7 @@ impl Method {
             Self::PasswordReset => "password_reset",
             Self::Totp => "totp",
             Self::RecoveryCode => "recovery_code",
+            Self::Passkey => "passkey",
             Self::Provider(provider) => provider.as_str(),
         }
     }

@@ -27,6 +27,8 @@ pub(super) struct Words<C, N> {
     second_factor_off: N,
     recovery_code_used: N,
     recovery_codes_replaced: N,
+    passkey_added: N,
+    passkey_removed: N,
     account_closed: N,
 }
 
@@ -69,6 +71,8 @@ impl<C, N> Words<C, N> {
             Notice::SecondFactorOff => &self.second_factor_off,
             Notice::RecoveryCodeUsed => &self.recovery_code_used,
             Notice::RecoveryCodesReplaced => &self.recovery_codes_replaced,
+            Notice::PasskeyAdded => &self.passkey_added,
+            Notice::PasskeyRemoved => &self.passkey_removed,
             Notice::AccountClosed => &self.account_closed,
         }
     }
@@ -95,6 +99,8 @@ impl Drafts {
             second_factor_off: self.second_factor_off.over(base.second_factor_off),
             recovery_code_used: self.recovery_code_used.over(base.recovery_code_used),
             recovery_codes_replaced: self.recovery_codes_replaced.over(base.recovery_codes_replaced),
+            passkey_added: self.passkey_added.over(base.passkey_added),
+            passkey_removed: self.passkey_removed.over(base.passkey_removed),
             account_closed: self.account_closed.over(base.account_closed),
         }
     }
@@ -115,6 +121,8 @@ impl Drafts {
             second_factor_off: self.second_factor_off.over(english.second_factor_off.clone()),
             recovery_code_used: self.recovery_code_used.over(english.recovery_code_used.clone()),
             recovery_codes_replaced: self.recovery_codes_replaced.over(english.recovery_codes_replaced.clone()),
+            passkey_added: self.passkey_added.over(english.passkey_added.clone()),
+            passkey_removed: self.passkey_removed.over(english.passkey_removed.clone()),
             account_closed: self.account_closed.over(english.account_closed.clone()),
             ..self
         }
@@ -143,6 +151,8 @@ impl Drafts {
             second_factor_off: checked_notice("second_factor_off", &self.second_factor_off)?,
             recovery_code_used: checked_notice("recovery_code_used", &self.recovery_code_used)?,
             recovery_codes_replaced: checked_notice("recovery_codes_replaced", &self.recovery_codes_replaced)?,
+            passkey_added: checked_notice("passkey_added", &self.passkey_added)?,
+            passkey_removed: checked_notice("passkey_removed", &self.passkey_removed)?,
             account_closed: checked_notice("account_closed", &self.account_closed)?,
         })
     }

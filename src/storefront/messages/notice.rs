@@ -41,6 +41,10 @@ pub enum Notice {
     RecoveryCodeUsed,
     /// The account has other recovery codes.
     RecoveryCodesReplaced,
+    /// A passkey opens the account.
+    PasskeyAdded,
+    /// A passkey opens the account no longer.
+    PasskeyRemoved,
     /// The account was closed.
     AccountClosed,
 }
@@ -60,6 +64,8 @@ impl Notice {
             Self::SecondFactorOff => "second_factor_off",
             Self::RecoveryCodeUsed => "recovery_code_used",
             Self::RecoveryCodesReplaced => "recovery_codes_replaced",
+            Self::PasskeyAdded => "passkey_added",
+            Self::PasskeyRemoved => "passkey_removed",
             Self::AccountClosed => "account_closed",
         }
     }
@@ -70,7 +76,7 @@ impl Notice {
 pub struct Particulars<'a> {
     /// The code that takes the change back.
     pub code: &'a str,
-    /// The device that was signed in from, or the provider that was linked.
+    /// The device that was signed in from, the provider that was linked, or the passkey.
     pub name: &'a str,
 }
 

@@ -6,6 +6,7 @@ mod figures;
 mod identity_providers;
 mod introspection;
 mod registration_hooks;
+mod passkey_fields;
 mod sessions;
 mod sign_ins;
 mod stores;

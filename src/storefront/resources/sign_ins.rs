@@ -14,7 +14,7 @@ crate::read_only! {
         /// The customer, if known.
         #[filtered]
         customer_id as "customer": Option<Reference<CustomerId>>,
-        /// `registration`, `code`, `password`, `password_reset`, `totp` or `recovery_code` for a second factor, or the identity provider: `idp_a` for `login-with-idp-a`.
+        /// `registration`, `code`, `password`, `password_reset`, `passkey`, `totp` or `recovery_code` for a second factor, or the identity provider: `idp_a` for `login-with-idp-a`.
         #[filtered]
         method: String,
         /// The phone number or email address of the attempt.

@@ -3,7 +3,6 @@
 use std::mem::take;
 
 use chrono::{DateTime, Utc};
-use idna::AsciiDenyList;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -12,11 +11,12 @@ use crate::callers::Area;
 use crate::kernel::clock::Clock;
 use crate::kernel::database::Pool;
 use crate::kernel::ids::StoreId;
-use crate::kernel::problem::Problem;
+use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{
     Editable, Fields, Instant, IntegerIn, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource, ResourceState,
 };
 use crate::storefront::caches::Caches;
+use crate::storefront::resources::passkey_fields::{MAX_ORIGINS, PasskeyDomain, PasskeyOrigins, read_domain};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::{APP_HASH_LEN, ChallengeMode, MAX_DOMAIN_LEN};
 
@@ -66,6 +66,10 @@ crate::fields! {
         sign_in_events: bool,
         /// Whether customers may set up a second factor: `off`, or `optional`. Those who have one are asked for it in any case.
         second_factor: SecondFactorOffer,
+        /// The domain that passkeys are made for (relying party id). Without one, the store takes no passkeys.
+        passkey_domain: Option<PasskeyDomain>,
+        /// The pages and apps that may use the passkeys. An empty list means the pages of the domain itself.
+        passkey_origins: PasskeyOrigins,
     }
     by_hand {
         /// Whether an operator paused the texts.
@@ -105,11 +109,8 @@ impl TryFrom<String> for WebOtpDomain {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        let domain = idna::domain_to_ascii_cow(text.trim().as_bytes(), AsciiDenyList::STD3).unwrap_or_default().into_owned();
-        let is_label = |label: &str| (1..=63).contains(&label.len()) && !label.starts_with('-') && !label.ends_with('-');
-        let is_number = domain.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
-        let is_domain = domain.len() <= MAX_DOMAIN_LEN && domain.contains('.') && domain.split('.').all(is_label) && !is_number;
-        is_domain.then_some(Self(domain)).ok_or("This must be a domain such as shop.example, of at most 40 characters.")
+        let domain = read_domain(&text).filter(|domain| domain.len() <= MAX_DOMAIN_LEN);
+        domain.map(Self).ok_or("This must be a domain such as shop.example, of at most 40 characters.")
     }
 }
 
@@ -249,6 +250,13 @@ impl StoreBody {
 }
 
 impl StoreRecord {
+    fn check(self) -> Result<Self, Problem> {
+        match self.passkey_origins.len() {
+            0..=MAX_ORIGINS => Ok(self),
+            _ => Err(FieldErrors::one("passkey_origins", format!("There can be {MAX_ORIGINS} at most."))),
+        }
+    }
+
     /// Pauses or resumes the texts. The reason of a pause can be changed as long as it lasts.
     fn pause(&mut self, paused: Member<bool>, reason: Member<Option<Line<255>>>, now: DateTime<Utc>) {
         match paused {
@@ -271,14 +279,14 @@ impl Editable for StoreRecord {
 
     async fn create(transaction: &mut RecordTransaction<Stores>, _: StoreId, mut body: StoreBody) -> Result<New<Self>, Problem> {
         let (paused, reason) = (take(&mut body.texts_paused), take(&mut body.texts_paused_reason));
-        let mut store = Self::created_by(body)?;
+        let mut store = Self::created_by(body)?.check()?;
         store.pause(paused, reason, transaction.now);
         Ok(store.into())
     }
 
     async fn change(transaction: &mut RecordTransaction<Stores>, before: &Record<Self>, mut body: StoreBody) -> Result<Self, Problem> {
         let (paused, reason) = (take(&mut body.texts_paused), take(&mut body.texts_paused_reason));
-        let mut store = before.fields.changed_by(body);
+        let mut store = before.fields.changed_by(body).check()?;
         store.pause(paused, reason, transaction.now);
         Ok(store)
     }

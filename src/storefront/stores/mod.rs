@@ -4,6 +4,7 @@
 mod challenge_mode;
 mod one_tap;
 mod queries;
+mod relying_party;
 mod store_key;
 mod text_limits;
 
@@ -21,6 +22,7 @@ pub use queries::{
     ListedStoreKey, Store, company_of_store_key, find_pause, find_sender, find_store, is_store_of, list_store_keys, list_stores,
     list_text_budgets, list_text_limits,
 };
+pub use relying_party::RelyingParty;
 pub use store_key::StoreKey;
 pub use text_limits::{Pause, TextLimits};
 

@@ -10,6 +10,7 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::storefront::stores::challenge_mode::ChallengeMode;
 use crate::storefront::stores::one_tap::OneTap;
+use crate::storefront::stores::relying_party::RelyingParty;
 use crate::storefront::stores::text_limits::{Pause, TextLimits};
 
 /// The stores of a company, the oldest first.
@@ -93,6 +94,8 @@ pub struct Store {
     pub challenge: ChallengeMode,
     /// Whether it publishes every sign-in.
     pub sign_in_events: bool,
+    /// For whom it takes passkeys, if it does.
+    pub passkeys: Option<RelyingParty>,
     /// Whether it has test identities.
     pub has_test_identities: bool,
     /// Whether customers may set up a second factor.
@@ -108,6 +111,7 @@ pub async fn find_store(conn: &mut Connection, digest: &[u8], now: DateTime<Utc>
     let found = sqlx::query!(
         r#"select store_keys.id as "key_id: KeyId", stores.id as "id: StoreId", stores.company_id as "company_id: CompanyId", stores.name,
                   stores.web_otp_domain, stores.android_app_hash, stores.challenge as "challenge: ChallengeMode", stores.sign_in_events,
+                  stores.passkey_domain, stores.passkey_origins,
                   exists (
                       select from tested_identities where store_id = stores.id and deleted_at is null
                   ) as "has_test_identities!",
@@ -130,6 +134,7 @@ pub async fn find_store(conn: &mut Connection, digest: &[u8], now: DateTime<Utc>
         one_tap: OneTap { web_otp_domain: found.web_otp_domain, android_app_hash: found.android_app_hash },
         challenge: found.challenge,
         sign_in_events: found.sign_in_events,
+        passkeys: found.passkey_domain.map(|domain| RelyingParty { domain, origins: found.passkey_origins }),
         has_test_identities: found.has_test_identities,
         offers_second_factor: found.offers_second_factor,
         asks_second_factor: found.asks_second_factor,

@@ -6,7 +6,7 @@ use portico::operators::Role;
 use serde_json::{Value, json};
 
 use crate::support::World;
-use crate::support::authenticator::{enrol, handle, offer};
+use crate::support::authenticator_app::{enrol, handle, offer};
 use crate::support::browser::Browser;
 use crate::support::customers::{EMAIL, PASSWORD, PHONE, login, token};
 use crate::support::fleet::id;
@@ -89,6 +89,23 @@ async fn a_lost_second_factor_is_seen_and_removed() {
     let removed = tab.send(&format!("{page}/remove-second-factor"), &[]).await;
     removed.says("Saved.").says_nothing_of("Recovery codes left").says("The customer was told of the removed second factor by mail.");
     login(&world, EMAIL, PASSWORD).await.ok(200);
+}
+
+#[tokio::test]
+async fn support_sees_passkeys_and_removes_one() {
+    let world = World::with_passkeys(&[]).await;
+    let (ada, page) = ada(&world).await;
+    let ada = token(&ada);
+    let passkey = world.passkey(&ada).await;
+    world.prove(&passkey).await.ok(200);
+    let mut tab = world.signed_in(Role::Support).await;
+    let shown = tab.open(&page).await;
+    shown.says("<h2>Passkeys</h2>").says("state good\">active").says("Signed in with <a");
+    shown.says("The customer was told of a new passkey by mail.").says(">a passkey</a>");
+    let own = world.passkeys_of(&ada).await;
+    let gone = tab.send(&format!("{page}/remove-passkey"), &[("passkey", id(&own[0]))]).await;
+    gone.says_nothing_of("<h2>Passkeys</h2>");
+    world.prove(&passkey).await.refused(401, "passkey_not_verified");
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use crate::support::World;
 /// The other columns of bytes.
 const NOT_SEALED: &[(&str, &str)] = &[
     ("_sqlx_migrations.checksum", "the file of a migration"),
+    ("answered_challenges.nonce", "random, for five minutes"),
     ("api_keys.digest", "SHA-256 of a random key"),
     ("attempts.response_body", "what an endpoint responded"),
     ("callbacks.body", "what a gateway sent"),
@@ -25,6 +26,9 @@ const NOT_SEALED: &[(&str, &str)] = &[
     ("operator_sessions.token_digest", "SHA-256 of a random token"),
     ("pending_sign_ins.app", "SHA-256 of a user agent and a store key"),
     ("pending_sign_ins.digest", "SHA-256 of a random handle"),
+    ("passkey_users.handle", "random, and no secret"),
+    ("passkeys.credential_id", "a name that an authenticator made up"),
+    ("passkeys.public_key", "a public key"),
     ("portal_links.digest", "SHA-256 of a random key"),
     ("portal_sessions.token_digest", "SHA-256 of a random token"),
     ("publishing_keys.digest", "SHA-256 of a request"),

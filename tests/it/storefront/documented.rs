@@ -60,10 +60,13 @@ async fn every_documented_route_is_there_and_asks_for_a_token_where_the_page_say
 }
 
 #[tokio::test]
-async fn a_customer_and_a_sign_in_have_the_members_of_the_examples() {
-    let world = World::new().await;
+async fn a_customer_a_passkey_and_a_sign_in_have_the_members_of_the_examples() {
+    let world = World::with_passkeys(&[]).await;
     let login = world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     assert_eq!(members(&login["customer"]), members(&json_below(PAGE, "The customer")));
+    world.passkey(&token(&login)).await;
+    let passkeys = world.passkeys_of(&token(&login)).await;
+    assert_eq!(members(&passkeys[0]), members(&json_below(PAGE, "Passkeys")["passkeys"][0]));
     let sessions = world.storefront_get("customers/sessions").token(&token(&login)).send().await.ok(200);
     assert_eq!(members(&sessions["sessions"][0]), members(&json_below(PAGE, "Sign-ins")["sessions"][0]));
 }

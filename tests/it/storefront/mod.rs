@@ -31,6 +31,7 @@ mod new_passwords;
 mod notices;
 mod one_tap;
 mod operators;
+mod passkeys;
 mod password_reset;
 mod passwords;
 mod profile;

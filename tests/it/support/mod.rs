@@ -2,6 +2,7 @@
 
 mod answer;
 pub mod authenticator;
+pub mod authenticator_app;
 pub mod browser;
 pub mod card_provider;
 pub mod challenge_service;

@@ -98,6 +98,7 @@ pub const OTHER_ROUTES: &[(Method, &str, &str)] = &[
     (Method::POST, "storefront", "/customers/{uuid}/unlock"),
     (Method::POST, "storefront", "/customers/{uuid}/reset-password"),
     (Method::POST, "storefront", "/customers/{uuid}/remove-second-factor"),
+    (Method::POST, "storefront", "/customers/{uuid}/remove-passkey"),
     (Method::POST, "storefront", "/customers/{uuid}/close"),
     (Method::POST, "storefront", "/customers/{uuid}/erase"),
     (Method::POST, "storefront", "/customers"),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::support::World;
-use crate::support::authenticator::{self, Authenticator, app_code, finish, handle, offer};
+use crate::support::authenticator_app::{self, Authenticator, app_code, finish, handle, offer};
 use crate::support::console::PASSWORD;
 use crate::support::customers::{EMAIL, token};
 use crate::support::gateways::{card_signature, paid};
@@ -50,7 +50,7 @@ impl Shop {
         let rotate = format!("/storefront/int/v1/registration-hooks/{}/rotate-secret", hook["registration_hook"]["id"].as_str().unwrap());
         world.api(Method::POST, &rotate).json(&json!({})).send().await.ok(200);
         offer(&world, "optional").await;
-        let customers_app = authenticator::enrol(&world, &token(&world.register(TWO_STEPS).await)).await;
+        let customers_app = authenticator_app::enrol(&world, &token(&world.register(TWO_STEPS).await)).await;
         let (recovery_codes, authenticator) = enrol(&world).await;
         Self { world, receiver, gateway, recovery_codes, authenticator, customers_app }
     }

@@ -55,7 +55,7 @@ use crate::storefront::state::Storefront;
 
 pub use moved_in::{insert_links, list_linked};
 pub use own_links::{links_schema, show_links};
-pub use queries::{export_links, forget_links, suspend_links, sweep_tokens};
+pub use queries::{Link, export_links, forget_links, list_links, suspend_links, sweep_tokens};
 
 /// The routes of every provider, under its neutral name and under its name in this deployment.
 pub fn routes(storefront: &Storefront) -> Routes<Storefront> {
@@ -91,12 +91,8 @@ async fn finish(
 ) -> Result<Json<Value>, Problem> {
     let flow = async {
         let signing_in = async { sign_in(storefront, attempt, verifying.await?, typed).await };
-        match signing_in.await {
-            Err(problem) if problem.code() == ProblemCode::IdentityNotVerified => {
-                Err(failed_proof::count(storefront, (attempt.store.id, attempt.client.client()), problem).await)
-            }
-            result => result,
-        }
+        let who = (attempt.store.id, attempt.client.client());
+        failed_proof::counted(storefront, who, ProblemCode::IdentityNotVerified, signing_in.await).await
     };
     let signed_in = audited(storefront, (attempt, languages), flow.boxed()).await?;
     Ok(Json(signed_in.answer(&storefront.settings)))

@@ -13,10 +13,11 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::providers::identity::{Flaw, VerifiedIdentity, VerifyError};
 use crate::storefront::access::{FreshCustomer, SignedInCustomer};
 use crate::storefront::accounts::social::queries::{self, Link, Use};
-use crate::storefront::company_providers::ProvidersOfCompany;
+use crate::storefront::accounts::ways_in;
 use crate::storefront::customers::Customer;
 use crate::storefront::guessing::Client;
 use crate::storefront::messages::{Notice, Particulars};
+use crate::storefront::passkeys;
 use crate::storefront::routes::{self, Routes, describe};
 use crate::storefront::sending::notices::{self, Occurrence};
 use crate::storefront::state::Storefront;
@@ -129,18 +130,11 @@ async fn unlink(
         return Err(ProblemCode::RecordNotFound.into());
     }
     let others = links.iter().filter(|link| link.provider != word);
-    if !has_another_way_in(&providers, &customer, others) {
+    let has_passkey = passkeys::is_way_in(&mut tx, &caller.store, customer.id).await?;
+    if !ways_in::remain(&customer, has_passkey, &providers, others) {
         return Err(ProblemCode::LastWayIn.into());
     }
     queries::unlink(&mut tx, customer.id, &word).await?;
     tx.commit().await?;
     Ok(Json(json!({ "status": "ok" })))
-}
-
-/// Whether the customer can sign in without a link: with a code to a proven contact, with the password, or with another link.
-fn has_another_way_in<'a>(providers: &ProvidersOfCompany, customer: &Customer, mut others: impl Iterator<Item = &'a Link>) -> bool {
-    let has_contact = customer.proven_phone().is_some() || customer.proven_email().is_some();
-    let has_password = customer.password_hash.is_some() && (customer.phone.is_some() || customer.email.is_some());
-    let opens = |link: &Link| link.suspended_at.is_none() && providers.offers(&link.provider);
-    has_contact || has_password || others.any(opens)
 }

@@ -2,8 +2,9 @@
 //!
 //! A change of a proven contact is what a thief does who wants to keep the account. So the contacts from before are told of it with a code,
 //! and `contact_changes` keeps what they were. The code restores both contacts, voids every later change, ends all sessions and push
-//! devices, removes the password, which may be the thief's, and suspends all links to identity providers. It signs nobody in: the owner does
-//! that with a code to the restored contact, and then reviews what is left. The restored contacts are told of it, and those that are gone.
+//! devices, removes the password, which may be the thief's, and the passkeys that were added since, and suspends the others and all links to
+//! identity providers. It signs nobody in: the owner does that with a code to the restored contact, and then reviews what is left. The restored
+//! contacts are told of it, and those that are gone.
 //!
 //! A contact that came by a change which can still be taken back is told of the next one without a code: a thief whose contact the owner replaces
 //! must not take that back.
@@ -40,7 +41,7 @@ use crate::storefront::routes::{Routes, body, describe};
 use crate::storefront::sending::notices::{self, Occurrence};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
-use crate::storefront::{codes, guessing};
+use crate::storefront::{codes, guessing, passkeys};
 
 pub use code::TakeBackCode;
 pub use queries::{forget_changes, forget_changes_of};
@@ -176,6 +177,8 @@ async fn restore(storefront: &Storefront, store: &Store, origin: Origin, request
     customers::remove_password(&mut tx, id).await?;
     ending::end_all(&mut tx, id, now).await?;
     social::suspend_links(&mut tx, id, now).await?;
+    passkeys::remove_added_since(&mut tx, id, change.changed_at).await?;
+    passkeys::suspend_passkeys(&mut tx, id, now).await?;
     guessing::forget_clients(&mut tx, id).await?;
     known_devices::forget_known_devices(&mut tx, id).await?;
     // An unused code that was sent to a contact of the thief must not sign anybody in.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::Caller;
-use crate::kernel::ids::CustomerId;
+use crate::kernel::ids::{CustomerId, PasskeyId, TypedId};
 use crate::kernel::json::{JsonBody, JsonOptions};
 use crate::kernel::openapi::{OperationDoc, closed_object};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
@@ -18,7 +18,7 @@ use crate::resources::{EmptyBody, FieldType, Instant, Line, PathId, Record, Reco
 use crate::storefront::accounts::{closure, ending, erasure, export, password_reset, second_factor};
 use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::state::Storefront;
-use crate::storefront::{codes, customers, guessing, passwords, second_factors};
+use crate::storefront::{codes, customers, guessing, passkeys, passwords, second_factors};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -80,7 +80,7 @@ pub async fn unlock(
 }
 
 pub fn reset_password_doc() -> OperationDoc {
-    doc("Make the password of a customer useless: end all sessions, suspend the links to identity providers, and have the customer choose a new password with a code.")
+    doc("Make the password of a customer useless: end all sessions, suspend the links to identity providers and the passkeys, and have the customer choose a new password with a code.")
         .refusing(&[ProblemCode::ContactMissing])
 }
 
@@ -102,6 +102,27 @@ pub async fn remove_second_factor(
     JsonOptions(EmptyBody {}): JsonOptions<EmptyBody>,
 ) -> Result<Response, Problem> {
     Ok(state.withdraw_second_factor(&caller, id).await?.answer(StatusCode::OK))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RemovedPasskey {
+    passkey: PasskeyId,
+}
+
+pub fn remove_passkey_doc() -> OperationDoc {
+    OperationDoc::new("Remove a passkey of a customer, who lost it or does not know it.")
+        .taking_body(closed_object(&["passkey"], [("passkey", PasskeyId::json_schema())]))
+        .showing(StatusCode::OK, CustomerRecord::SINGULAR)
+        .refusing(&[ProblemCode::AccountClosed])
+}
+
+/// `POST customers/{uuid}/remove-passkey`
+pub async fn remove_passkey(
+    WriteRequest { state, caller, id }: WriteRequest<CustomerRecord>,
+    JsonBody(RemovedPasskey { passkey }): JsonBody<RemovedPasskey>,
+) -> Result<Response, Problem> {
+    Ok(state.remove_passkey(&caller, id, passkey).await?.answer(StatusCode::OK))
 }
 
 pub fn close_doc() -> OperationDoc {
@@ -204,6 +225,12 @@ impl Storefront {
             second_factor::tell_removed(self, (store, id), now).await;
         }
         Ok(shown)
+    }
+
+    async fn remove_passkey(&self, caller: &Caller, id: CustomerId, passkey: PasskeyId) -> Result<Shown<CustomerRecord>, Problem> {
+        let mut locked = self.lock_account(caller, id).await?;
+        passkeys::remove_passkey(locked.transaction.conn(), id, passkey).await?.ok_or(ProblemCode::RecordNotFound)?;
+        self.finish(locked, &["passkeys"]).await
     }
 
     async fn close_account(&self, caller: &Caller, id: CustomerId) -> Result<Shown<CustomerRecord>, Problem> {

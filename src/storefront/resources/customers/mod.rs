@@ -22,7 +22,7 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::members;
 use crate::resources::{Extension, FilterForm, Instant, Meta, Operand, Record, Reference, Resource};
-use crate::storefront::accounts::social;
+use crate::storefront::accounts::{passkeys, social};
 use crate::storefront::resources::customers::external_id::ExternalId;
 use crate::storefront::state::Storefront;
 use crate::storefront::{codes, passwords, second_factors};
@@ -92,6 +92,9 @@ crate::read_only! {
         /// Recovery codes that were not used yet, of a customer with a second factor. Only in the response for a single customer.
         #[detail]
         recovery_codes_left: Option<i64>,
+        /// The passkeys: `id`, `name`, `state` (`active` or `suspended`), `backed_up`, `created_at` and `last_used_at`. Only in the response for a single customer.
+        #[detail]
+        passkeys: Vec<Map<String, Value>>,
     }
     hidden {
         /// When the customer verified the email address.
@@ -164,6 +167,7 @@ impl Resource for CustomerRecord {
             "provider_links": social::show_links(conn, customer.id).await?,
             "second_factor_since": second_factor.as_ref().map(|factor| timestamp(factor.enabled_at)),
             "recovery_codes_left": second_factor.map(|factor| factor.recovery_codes_left),
+            "passkeys": passkeys::show_passkeys(conn, customer.id).await?,
         })
     }
 }
@@ -194,6 +198,7 @@ where
         .route(Method::POST, "/customers/{uuid}/unlock", acts::unlock_doc(), acts::unlock)
         .route(Method::POST, "/customers/{uuid}/reset-password", acts::reset_password_doc(), acts::reset_password)
         .route(Method::POST, "/customers/{uuid}/remove-second-factor", acts::remove_second_factor_doc(), acts::remove_second_factor)
+        .route(Method::POST, "/customers/{uuid}/remove-passkey", acts::remove_passkey_doc(), acts::remove_passkey)
         .route(Method::POST, "/customers/{uuid}/close", acts::close_doc(), acts::close)
         .route(Method::POST, "/customers/{uuid}/erase", acts::erase_doc(), acts::erase)
         .route(Method::POST, "/customers", opening::doc(), opening::create)

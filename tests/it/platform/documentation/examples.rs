@@ -40,7 +40,7 @@ const PROVIDERS: Shown = Story("storefront/social/documented.rs", "the_page_adds
 const SOCKETS: Shown = Story("realtime.rs", "the_page_shows_the_files_that_are_tested");
 const SAMPLES: Shown = Story("storefront/security_events.rs", "the_page_shows_the_samples_of_the_catalogue");
 const SMS: Shown = Story("storefront/sms_provider_guide.rs", "the_files_contain_what_the_page_shows");
-const STOREFRONT: Shown = Story("storefront/documented.rs", "a_customer_and_a_sign_in_have_the_members_of_the_examples");
+const STOREFRONT: Shown = Story("storefront/documented.rs", "a_customer_a_passkey_and_a_sign_in_have_the_members_of_the_examples");
 const VERIFIERS: Shown = Story("webhooks/verifying.rs", "the_verifiers_of_the_document_take_what_is_genuine_and_refuse_the_rest");
 
 /// Each block: its page, its language, words within it, and how it is shown.
@@ -113,6 +113,8 @@ const BLOCKS: &[(&str, &str, &str, Shown)] = &[
     ("storefront", "json", "customer.registering", Output),
     ("storefront", "json", "\"review\"", Output),
     ("storefront", "json", "number_cooldown", Output),
+    ("storefront", "js", "addPasskey", Story("storefront/passkeys/in_a_browser.rs", "the_code_of_the_guide_adds_a_passkey_and_signs_in")),
+    ("storefront", "json", "\"backed_up\"", STOREFRONT),
     ("storefront", "json", "\"sessions\"", STOREFRONT),
     ("webhooks", "json", "shop.example/hooks\", \"events\"", Sent("/developers/int/v1/webhooks", 201)),
     ("webhooks", "json", "order.created\"", Output),

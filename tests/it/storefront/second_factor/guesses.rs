@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::ada;
 use crate::support::World;
-use crate::support::authenticator::{finish, finish_with, handle};
+use crate::support::authenticator_app::{finish, finish_with, handle};
 use crate::support::customers::{EMAIL, PASSWORD, login, me, token};
 
 #[tokio::test]

@@ -8,7 +8,7 @@ mod sign_in;
 use serde_json::json;
 
 use crate::support::World;
-use crate::support::authenticator::{Authenticator, enrol, offer};
+use crate::support::authenticator_app::{Authenticator, enrol, offer};
 use crate::support::customers::{EMAIL, PASSWORD, token};
 
 /// A customer with a password and a second factor, and her token.

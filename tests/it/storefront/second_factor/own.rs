@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 
 use super::ada;
-use crate::support::authenticator::{app_code, enrol, finish, handle, offer};
+use crate::support::authenticator_app::{app_code, enrol, finish, handle, offer};
 use crate::support::customers::{EMAIL, PASSWORD, PHONE, login, token};
 use crate::support::{Answer, World};
 

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::ada;
 use crate::support::World;
-use crate::support::authenticator::{enrol, finish, finish_with, handle};
+use crate::support::authenticator_app::{enrol, finish, finish_with, handle};
 use crate::support::customers::{EMAIL, PASSWORD, PHONE, login, token};
 
 const EVES: &str = "eve@example.com";

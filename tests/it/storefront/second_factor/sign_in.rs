@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::ada;
 use crate::support::World;
-use crate::support::authenticator::{enrol, finish, finish_with, handle, offer};
+use crate::support::authenticator_app::{enrol, finish, finish_with, handle, offer};
 use crate::support::customers::{EMAIL, PASSWORD, login, me, reset_password, token};
 use crate::support::identity_provider::{IdentityProvider, another, claims_of_a, claims_of_b, rsa, with};
 

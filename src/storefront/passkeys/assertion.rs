@@ -1,0 +1,35 @@
+//! Verifying a proof with a passkey (WebAuthn, section 7.2).
+
+use crate::storefront::passkeys::authenticator_data::AuthenticatorData;
+use crate::storefront::passkeys::public_key::PublicKey;
+use crate::storefront::passkeys::{ClientData, Flaw, KnownPasskey};
+use crate::storefront::stores::RelyingParty;
+
+/// What a proof has shown of the passkey.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// The signature counter.
+    pub counter: u32,
+    /// Whether it is on several devices.
+    pub backed_up: bool,
+}
+
+/// Verifies a proof with a passkey. The signature comes before what it is about, so that nobody else learns of that.
+pub fn verify_assertion(
+    client_data: &ClientData,
+    relying_party: &RelyingParty,
+    passkey: &KnownPasskey,
+    (authenticator_data, signature): (&[u8], &[u8]),
+) -> Result<Seen, Flaw> {
+    let signed = [authenticator_data, &client_data.hash[..]].concat();
+    PublicKey::of_cose(&passkey.public_key)?.verify(&signed, signature)?;
+    let AuthenticatorData { counter, backup_eligible, backed_up, .. } = AuthenticatorData::read(authenticator_data, &relying_party.domain)?;
+    if backup_eligible != passkey.backup_eligible {
+        return Err(Flaw::BackupEligibility);
+    }
+    // 0 on both sides: the authenticator does not count, because it synchronizes.
+    if i64::from(counter) <= passkey.counter && (counter != 0 || passkey.counter != 0) {
+        return Err(Flaw::Counter);
+    }
+    Ok(Seen { counter, backed_up })
+}
