@@ -116,13 +116,8 @@ use accounts::{
 use sending::notices;
 
 /// The columns that hold secrets.
-pub const SEALED: [SealedColumn; 5] = [
-    devices::SEALED,
-    company_providers::SEALED,
-    registration_hooks::SEALED[0],
-    registration_hooks::SEALED[1],
-    second_factors::SEALED,
-];
+pub const SEALED: [SealedColumn; 5] =
+    [devices::SEALED, company_providers::SEALED, registration_hooks::SEALED[0], registration_hooks::SEALED[1], second_factors::SEALED];
 
 impl Storefront {
     /// Deletes expired data: windows of limits that have passed, codes and tallies of wrong guesses older than a day (a month if they locked

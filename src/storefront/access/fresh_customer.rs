@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
-use crate::storefront::{passkeys, second_factors};
 use crate::storefront::state::Storefront;
+use crate::storefront::{passkeys, second_factors};
 
 /// A request of a session that is fresh: `storefront.fresh_for` has not passed since the customer signed in or proved it again.
 #[derive(Clone, Debug)]
