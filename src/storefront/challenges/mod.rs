@@ -119,7 +119,8 @@ impl Challenges {
             Token::Unusable => return Err(self.refused("unusable")),
             Token::Sent(token) => token,
         };
-        match self.service.verify(token, answer.address.ip(), now).await {
+        // Boxed, so that requests that are not asked do not carry its state.
+        match Box::pin(self.service.verify(token, answer.address.ip(), now)).await {
             Ok(Ok(())) if !self.is_new(token, now).await? => Err(self.refused("repeated")),
             Ok(Ok(())) => {
                 self.metrics.challenged("solved");
