@@ -24,8 +24,8 @@ const DEADLINE: Duration = Duration::from_secs(2);
 /// The longest answer, in bytes.
 const MAX_ANSWER_LEN: usize = 16 * 1024;
 /// The questions of one company that are under way at a time, and those of all companies, on each instance.
-const OF_COMPANY: usize = 16;
-const OF_ALL: usize = 128;
+const OF_COMPANY: usize = 8;
+const OF_ALL: usize = 64;
 
 /// Asks hooks. Clones share the limits.
 #[derive(Clone, Debug)]

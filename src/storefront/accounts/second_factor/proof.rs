@@ -98,7 +98,7 @@ async fn judge_code(storefront: &Storefront, guess: Guess, customer: CustomerId,
     match secret.step_of(digits.expose_secret(), guess.now) {
         Some(step) => Ok(Proven { customer, guess, by: By::Step(step) }),
         None => {
-            guessing::note_wrong(&mut conn, &guess, &subject(customer)).await?;
+            guessing::note_wrong(&mut conn, &storefront.challenges.suspects, &guess, &subject(customer)).await?;
             Err(ProblemCode::CodeInvalid.into())
         }
     }
