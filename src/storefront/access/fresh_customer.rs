@@ -53,7 +53,7 @@ impl SignedInCustomer {
             return Ok(false);
         }
         // Boxed, because most requests would copy the large future in vain.
-        Box::pin(async { second_factors::has_second_factor(&mut *storefront.pool.acquire().await?, self.customer.id).await }).await
+        Box::pin(async { second_factors::has_second_factor(&mut storefront.pool.acquire().await?, self.customer.id).await }).await
     }
 
     fn is_fresh(&self, storefront: &Storefront, now: DateTime<Utc>) -> bool {
@@ -82,6 +82,6 @@ impl SignedInCustomer {
         if self.store.passkeys.is_none() {
             return Ok(false);
         }
-        Box::pin(async { passkeys::is_way_in(&mut *storefront.pool.acquire().await?, &self.store, self.customer.id).await }).await
+        Box::pin(async { passkeys::is_way_in(&mut storefront.pool.acquire().await?, &self.store, self.customer.id).await }).await
     }
 }

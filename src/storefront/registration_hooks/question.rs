@@ -12,7 +12,13 @@ use crate::storefront::customers::NewCustomer;
 pub fn of(attempt: &SignInAttempt<'_>, newcomer: &NewCustomer) -> Map<String, Value> {
     let provider = match &attempt.method {
         Method::Provider(provider) => Some(provider.neutral_name()),
-        Method::Registration | Method::Code | Method::Password | Method::PasswordReset => None,
+        Method::Registration
+        | Method::Code
+        | Method::Password
+        | Method::PasswordReset
+        | Method::Passkey
+        | Method::Totp
+        | Method::RecoveryCode => None,
     };
     members! {
         "store": newcomer.store,

@@ -5,7 +5,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::kernel::web_origin::WebOrigin;
-use crate::resources::FieldType;
 
 /// The most pages and apps that a store names.
 pub const MAX_ORIGINS: usize = 20;

@@ -66,6 +66,7 @@ pub struct PendingSignIn {
 /// Has a sign-in wait, in the transaction that consumes the first factor. The caller has locked the account.
 pub async fn insert_pending(conn: &mut Connection, pending: &NewPending<'_>, now: DateTime<Utc>) -> Result<Handle, sqlx::Error> {
     let handle = Handle(random_base62(HANDLE_LEN).into());
+    let digest = handle.digest();
     sqlx::query!(
         "delete from pending_sign_ins where customer_id = $1 and digest in (
              select digest from pending_sign_ins where customer_id = $1 order by created_at desc, digest offset $2
@@ -78,7 +79,7 @@ pub async fn insert_pending(conn: &mut Connection, pending: &NewPending<'_>, now
     sqlx::query!(
         "insert into pending_sign_ins (digest, store_id, customer_id, app, identity, password_hash, created_at, expires_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8)",
-        handle.digest().as_slice(),
+        digest.as_slice(),
         pending.store.uuid(),
         pending.customer.uuid(),
         pending.app.as_slice(),
@@ -99,11 +100,12 @@ pub async fn find_pending(
     handle: &Handle,
     now: DateTime<Utc>,
 ) -> Result<Option<PendingSignIn>, sqlx::Error> {
+    let digest = handle.digest();
     sqlx::query_as!(
         PendingSignIn,
         r#"select customer_id as "customer: CustomerId", identity, password_hash as "new_password: HashedPassword"
            from pending_sign_ins where digest = $1 and store_id = $2 and app = $3 and expires_at > $4"#,
-        handle.digest().as_slice(),
+        digest.as_slice(),
         store.uuid(),
         app.as_slice(),
         now,
@@ -114,7 +116,8 @@ pub async fn find_pending(
 
 /// Ends the wait. Returns `false` if it has ended already. The caller has locked the account.
 pub async fn consume_pending(conn: &mut Connection, handle: &Handle) -> Result<bool, sqlx::Error> {
-    let deleted = sqlx::query!("delete from pending_sign_ins where digest = $1", handle.digest().as_slice());
+    let digest = handle.digest();
+    let deleted = sqlx::query!("delete from pending_sign_ins where digest = $1", digest.as_slice());
     Ok(deleted.execute(conn).await?.rows_affected() == 1)
 }
 

@@ -12,7 +12,7 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::failed_proof;
 use crate::storefront::accounts::passkeys::{CredentialBody, Proof, relying_party};
-use crate::storefront::accounts::signed_in::{SignedIn, audited};
+use crate::storefront::accounts::signed_in::{Opened, audited};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
 use crate::storefront::customers;
 use crate::storefront::passkeys::{Asked, Base64Url, Challenge, Flaw, LASTS};
@@ -71,21 +71,21 @@ async fn login(
     let who = (store.id, client.client());
     let attempt = SignInAttempt::new(&store, Method::Passkey, None, client);
     let flow = async {
-        let signed_in = sign_in(&storefront, &attempt, &request.credential).await;
-        failed_proof::counted(&storefront, who, ProblemCode::PasskeyNotVerified, signed_in).await
+        let opened = sign_in(&storefront, &attempt, &request.credential).await;
+        failed_proof::counted(&storefront, who, ProblemCode::PasskeyNotVerified, opened).await
     };
     let signed_in = audited(&storefront, (&attempt, &languages), flow.boxed()).await?;
     Ok(Json(signed_in.answer(&storefront.settings)))
 }
 
-async fn sign_in(storefront: &Storefront, attempt: &SignInAttempt<'_>, credential: &CredentialBody) -> Result<SignedIn, Problem> {
+async fn sign_in(storefront: &Storefront, attempt: &SignInAttempt<'_>, credential: &CredentialBody) -> Result<Opened, Problem> {
     let proof = Proof::verify(storefront, attempt.store, credential).await?;
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
     proof.answer(&mut tx).await?;
     let customer = customers::lock_customer_shared(&mut tx, proof.customer()).await?.ok_or(Flaw::Unknown)?;
     proof.note(&mut tx, now).await?;
-    let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
+    let opened = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     tx.commit().await?;
-    Ok(signed_in)
+    Ok(opened)
 }

@@ -52,7 +52,7 @@ pub(super) fn routes() -> Routes<Storefront> {
 
 /// `GET customers/totp`
 async fn show(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Json<Value>, Problem> {
-    let second_factor = second_factors::show(&mut *storefront.pool.acquire().await?, caller.customer.id).await?;
+    let second_factor = second_factors::show(&mut storefront.pool.acquire().await?, caller.customer.id).await?;
     Ok(Json(json!({ "second_factor": second_factor, "offered": caller.store.offers_second_factor })))
 }
 

@@ -81,7 +81,7 @@ pub async fn prove(
         Answer::Code(SubmittedCode::Missing | SubmittedCode::Unusable) | Answer::RecoveryCode(None) => Err(ProblemCode::CodeInvalid.into()),
         Answer::RecoveryCode(Some(code)) => {
             let digest = code.digest(customer);
-            if second_factors::is_recovery_code(&mut *storefront.pool.acquire().await?, customer, &digest).await? {
+            if second_factors::is_recovery_code(&mut storefront.pool.acquire().await?, customer, &digest).await? {
                 return Ok(Proven { customer, guess, by: By::RecoveryCode(digest) });
             }
             Err(failed_proof::count(storefront, (store, client), ProblemCode::CodeInvalid.into()).await)

@@ -88,7 +88,7 @@ async fn finish(
     let signed_in = audited(storefront, (&attempt, languages), flow.boxed()).await?;
     let mut answer = signed_in.answer(&storefront.settings);
     if signed_in.has_new_password {
-        answer["review"] = signed_in.review(&mut *storefront.pool.acquire().await?).await?;
+        answer["review"] = signed_in.review(&mut storefront.pool.acquire().await?).await?;
     }
     Ok(Json(answer))
 }

@@ -31,7 +31,7 @@ async fn a_store_takes_no_passkeys_until_it_names_its_domain() {
 async fn only_the_pages_and_apps_that_a_store_names_use_its_passkeys() {
     let world = World::with_passkeys(&[]).await;
     let (_, mut passkey) = ada(&world).await;
-    let app = format!("android:apk-key-hash:{}", "aB3-_".repeat(9)[..43].to_owned());
+    let app = format!("android:apk-key-hash:{}", &"aB3-_".repeat(9)[..43]);
     world.change_store(json!({ "passkey_origins": ["https://www.shop.example", app] })).await.ok(200);
     for (origin, is_right) in [("https://www.shop.example", true), (app.as_str(), true), ("https://shop.example", false)] {
         passkey.origin = origin.to_owned();
