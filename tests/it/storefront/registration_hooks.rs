@@ -48,7 +48,7 @@ impl World {
         (receiver, made)
     }
 
-    async fn act(&self, method: Method, hook: &Value, act: &str, body: Value) -> Answer {
+    async fn hook_act(&self, method: Method, hook: &Value, act: &str, body: Value) -> Answer {
         self.api(method, &format!("{PATH}/{}{act}", hook["id"].as_str().unwrap())).json(&body).send().await
     }
 
@@ -144,7 +144,7 @@ async fn without_an_answer_the_company_has_said_what_happens() {
         ]
     };
     for (mode, status) in [("refuse", 503), ("allow", 201)] {
-        world.act(Method::PUT, &hook, "", json!({ "on_failure": mode })).await.ok(200);
+        world.hook_act(Method::PUT, &hook, "", json!({ "on_failure": mode })).await.ok(200);
         for (number, failure) in failures().into_iter().enumerate() {
             receiver.will([failure.clone()]);
             let answer = world.tries_to_register(&format!("{mode}{number}@example.com")).await;
@@ -157,11 +157,11 @@ async fn without_an_answer_the_company_has_said_what_happens() {
     }
     assert_eq!(receiver.count(), 16, "it is asked once each time, and a redirect is not followed");
     // A name that leads inside by now is not asked.
-    world.act(Method::PUT, &hook, "", json!({ "on_failure": "refuse" })).await.ok(200);
+    world.hook_act(Method::PUT, &hook, "", json!({ "on_failure": "refuse" })).await.ok(200);
     world.resolver.insert("hook.test", &["10.0.0.7".parse().unwrap()]);
     world.tries_to_register(EMAIL).await.refused(503, "registration_hook_unavailable");
     for url in ["https://10.0.0.7/", "https://[::1]/", "https://hook.test:8443/", "https://unknown.test/"] {
-        world.act(Method::PUT, &hook, "", json!({ "url": url })).await.refused(422, "endpoint_forbidden");
+        world.hook_act(Method::PUT, &hook, "", json!({ "url": url })).await.refused(422, "endpoint_forbidden");
     }
 }
 
@@ -179,7 +179,7 @@ async fn a_slow_hook_holds_no_connection_and_nobody_gets_past_it_by_a_flood() {
     let released = CancellationToken::new();
     receiver.will(std::iter::repeat_n(Reply::When(released.clone()), 8));
     let registering = join_all(codes.iter().map(|(identity, code)| world.open_account(identity, code)));
-    let testing = join_all((0..4).map(|_| world.act(Method::POST, &hook, "/test", json!({}))));
+    let testing = join_all((0..4).map(|_| world.hook_act(Method::POST, &hook, "/test", json!({}))));
     let meanwhile = async {
         receiver.waits_for(8).await;
         world.open_account(EMAIL, &code).await.refused(503, "registration_hook_unavailable");
@@ -250,22 +250,22 @@ async fn its_secret_is_shown_once_and_rotated_like_that_of_a_webhook() {
     let first = hook["secret"].as_str().unwrap().to_owned();
     let stored: Vec<u8> = sqlx::query_scalar("select sealed_secret from registration_hooks").fetch_one(&world.pool).await.unwrap();
     assert!(!stored.windows(10).any(|part| first.as_bytes().windows(10).any(|shown| shown == part)));
-    let read = world.act(Method::GET, &hook, "", json!({})).await.ok(200);
+    let read = world.hook_act(Method::GET, &hook, "", json!({})).await.ok(200);
     assert!(read["registration_hook"].get("secret").is_none(), "{read}");
 
     receiver.will([allow(), says(r#"{"allow":false,"reason":"No tests."}"#)]);
-    let tested = world.act(Method::POST, &hook, "/test", json!({})).await.ok(200);
+    let tested = world.hook_act(Method::POST, &hook, "/test", json!({})).await.ok(200);
     assert_eq!(tested, json!({ "ok": true, "detail": "It allows the registration of the sample." }));
     let question: Value = serde_json::from_slice(&receiver.only().body).unwrap();
     assert_eq!(question["data"]["additionalData"], json!({ "test": true }));
-    let rotated = world.act(Method::POST, &hook, "/rotate-secret", json!({ "overlap": 60 })).await.ok(200)["registration_hook"].take();
+    let rotated = world.hook_act(Method::POST, &hook, "/rotate-secret", json!({ "overlap": 60 })).await.ok(200)["registration_hook"].take();
     let second = rotated["secret"].as_str().unwrap().to_owned();
-    let tested = world.act(Method::POST, &hook, "/test", json!({})).await.ok(200);
+    let tested = world.hook_act(Method::POST, &hook, "/test", json!({})).await.ok(200);
     assert_eq!(tested, json!({ "ok": true, "detail": "It refuses the registration of the sample: No tests." }));
     let asked = receiver.received()[1].clone();
     assert_eq!(asked.header("webhook-signature"), format!("{} {}", signature(&second, &asked), signature(&first, &asked)));
     world.pass(TimeDelta::seconds(60));
-    let tested = world.act(Method::POST, &hook, "/test", json!({})).await.ok(200);
+    let tested = world.hook_act(Method::POST, &hook, "/test", json!({})).await.ok(200);
     assert_eq!(tested["ok"], false, "{tested}");
     let asked = receiver.received()[2].clone();
     assert_eq!(asked.header("webhook-signature"), signature(&second, &asked));
@@ -281,7 +281,7 @@ async fn a_store_has_one_hook_which_concerns_no_other_store() {
     let refused = world.api(Method::POST, PATH).json(&body).send().await.refused(422, "body_invalid");
     assert_eq!(refused["fields"]["store"][0], "The store has a registration hook already.");
     let (outlet, key) = world.another_store().await;
-    world.act(Method::PUT, &hook, "", json!({ "store": outlet })).await.refused(422, "body_invalid");
+    world.hook_act(Method::PUT, &hook, "", json!({ "store": outlet })).await.refused(422, "body_invalid");
     let (_, theirs) = world.another_company(&Scope::ALL).await;
     world.request(Method::POST, PATH).key(&theirs).json(&body).send().await.refused(422, "body_invalid");
     for act in ["/test", "/rotate-secret"] {
@@ -299,7 +299,7 @@ async fn a_store_has_one_hook_which_concerns_no_other_store() {
     // Another instance hears of a change within a second, this one at once.
     let instance = world.another_instance();
     instance.tries_to_register("a@example.com").await.refused(503, "registration_hook_unavailable");
-    world.act(Method::PUT, &hook, "", json!({ "status": "inactive" })).await.ok(200);
+    world.hook_act(Method::PUT, &hook, "", json!({ "status": "inactive" })).await.ok(200);
     world.tries_to_register("b@example.com").await.ok(201);
     world.pass(TimeDelta::seconds(1));
     instance.tries_to_register("c@example.com").await.ok(201);

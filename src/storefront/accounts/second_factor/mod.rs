@@ -13,7 +13,7 @@ use crate::storefront::routes::Routes;
 use crate::storefront::state::Storefront;
 
 pub use own::tell;
-pub use proof::{Answer, Proven, REFUSALS, prove};
+pub use proof::{Answer, REFUSALS, prove};
 pub use withdraw::tell_removed;
 
 pub fn routes() -> Routes<Storefront> {

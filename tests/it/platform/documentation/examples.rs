@@ -103,6 +103,7 @@ const BLOCKS: &[(&str, &str, &str, Shown)] = &[
     ("sms-providers", "rs", "pub vonage", SMS),
     ("sms-providers", "rs", "Self::Vonage =>", SMS),
     ("sms-providers", "rs", "ProviderName::Vonage =>", SMS),
+    ("storefront", "json", "customer.registering", Output),
     ("storefront", "json", "email_verified", STOREFRONT),
     ("storefront", "json", "fresh_sign_in_required", Output),
     ("storefront", "json", "second_factor_required", Output),
@@ -110,14 +111,12 @@ const BLOCKS: &[(&str, &str, &str, Shown)] = &[
     ("storefront", "json", "\"auth_time\"", Output),
     ("storefront", "json", "\"access_token\"", Output),
     ("storefront", "json", "\"jti\"", Output),
-    ("storefront", "json", "customer.registering", Output),
     ("storefront", "json", "\"review\"", Output),
     ("storefront", "json", "number_cooldown", Output),
     ("storefront", "js", "addPasskey", Story("storefront/passkeys/in_a_browser.rs", "the_code_of_the_guide_adds_a_passkey_and_signs_in")),
     ("storefront", "json", "\"backed_up\"", STOREFRONT),
     ("storefront", "json", "\"sessions\"", STOREFRONT),
     ("webhooks", "json", "shop.example/hooks\", \"events\"", Sent("/developers/int/v1/webhooks", 201)),
-    ("webhooks", "json", "order.created\"", Output),
     ("webhooks", "json", "customer.signed_in", SAMPLES),
     ("webhooks", "json", "customer.locked_out", SAMPLES),
     ("webhooks", "json", "customer.contact_changed", SAMPLES),
@@ -137,6 +136,7 @@ const BLOCKS: &[(&str, &str, &str, Shown)] = &[
     ("webhooks", "text", "sequence 1", Output),
     ("webhooks", "sh", "portico listen", OfProgram),
     ("webhooks", "json", "idempotency_key", Sent("/developers/int/v1/events", 201)),
+    ("webhooks", "json", "\"status\": \"created\"", Output),
 ];
 
 /// A block of a guide.
