@@ -5,8 +5,8 @@ use std::fmt;
 use uuid::Uuid;
 
 use crate::kernel::ids::{
-    CompanyId, CustomerId, GatewayId, IdentityProviderId, KeyId, OperatorId, OperatorSessionId, PortalLinkId, StoreId, SubscriptionId,
-    TestIdentityId,
+    CompanyId, CustomerId, GatewayId, IdentityProviderId, KeyId, MessageProviderId, OperatorId, OperatorSessionId, PortalLinkId, StoreId,
+    SubscriptionId, TestIdentityId,
 };
 
 /// What was done to a record.
@@ -70,6 +70,8 @@ pub enum ChangedRecord {
     TestIdentity(TestIdentityId),
     /// An identity provider of a company.
     IdentityProvider(IdentityProviderId),
+    /// What a company's texts or mails are sent by.
+    MessageProvider(MessageProviderId),
 }
 
 impl ChangedRecord {
@@ -87,6 +89,7 @@ impl ChangedRecord {
         "portal_link",
         "test_identity",
         "identity_provider",
+        "message_provider",
     ];
 
     /// One of [`Self::KINDS`].
@@ -104,6 +107,7 @@ impl ChangedRecord {
             Self::PortalLink(_) => "portal_link",
             Self::TestIdentity(_) => "test_identity",
             Self::IdentityProvider(_) => "identity_provider",
+            Self::MessageProvider(_) => "message_provider",
         }
     }
 
@@ -120,6 +124,7 @@ impl ChangedRecord {
             Self::PortalLink(id) => id.uuid(),
             Self::TestIdentity(id) => id.uuid(),
             Self::IdentityProvider(id) => id.uuid(),
+            Self::MessageProvider(id) => id.uuid(),
         }
     }
 
@@ -138,6 +143,7 @@ impl ChangedRecord {
             Self::PortalLink(id.into()),
             Self::TestIdentity(id.into()),
             Self::IdentityProvider(id.into()),
+            Self::MessageProvider(id.into()),
         ];
         kinds.into_iter().find(|record| record.kind() == kind)
     }
@@ -158,6 +164,7 @@ impl fmt::Display for ChangedRecord {
             Self::PortalLink(id) => id.fmt(f),
             Self::TestIdentity(id) => id.fmt(f),
             Self::IdentityProvider(id) => id.fmt(f),
+            Self::MessageProvider(id) => id.fmt(f),
         }
     }
 }

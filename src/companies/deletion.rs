@@ -82,6 +82,7 @@ pub const TABLES: &[(&str, &str)] = &[
     ("customers", OF_STORES),
     ("test_identities", OWN),
     ("identity_providers", OWN),
+    ("message_providers", OWN),
     ("store_keys", OF_STORES),
     ("stores", OWN),
     ("operator_mails", OF_OPERATORS),

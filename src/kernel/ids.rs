@@ -140,6 +140,8 @@ typed_ids! {
     TestIdentityId, "testidentity";
     /// An identity provider of a company.
     IdentityProviderId, "identityprovider";
+    /// What a company's texts or mails are sent by.
+    MessageProviderId, "messageprovider";
     /// A customer's session, as operators refer to it. It differs from the number at the start of the token.
     SessionId, "session";
     /// An entry of the sign-in audit log.

@@ -4,6 +4,7 @@ mod address;
 mod body;
 pub mod breached_passwords;
 pub mod card;
+pub mod hook;
 pub mod identity;
 pub mod mail;
 pub mod mailbox;

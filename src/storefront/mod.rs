@@ -18,6 +18,7 @@
 //! state                     the data that the handlers share, and the settings
 //! sms_guard                 what a text must pass before it is sent
 //! company_providers         identity providers of companies, in place of those of the deployment
+//! message_providers         what the texts and mails of companies are sent by, likewise
 //! caches  messages          sessions and stores for a second; the wording of texts and mails
 //! tokens                    tokens of customers: issued, looked up, revoked
 //! audit                     every attempt to sign in
@@ -60,6 +61,7 @@ mod codes;
 mod company_providers;
 mod customers;
 mod guessing;
+mod message_providers;
 mod messages;
 mod metrics;
 mod moving_in;
@@ -84,6 +86,7 @@ pub use accounts::ending::{end_all_of_company, end_session_of_company};
 pub use accounts::export::{Exported, export_customer};
 pub use company_providers::CompanyProviders;
 pub use customers::{ProvenContacts, company_of_customer, find_proven_contacts};
+pub use message_providers::MessageProviders;
 pub use messages::{Fault, Messages, MessagesError, Settings as MessagesSettings};
 pub use moving_in::{Import, Options as ImportOptions, Report as ImportReport};
 pub use resources::{LARGER_BODY, StoreBody, StoreRecord, Stores, extension as operator_extension};
@@ -99,7 +102,7 @@ use accounts::{
 use sending::notices;
 
 /// The columns that hold secrets.
-pub const SEALED: [SealedColumn; 2] = [devices::SEALED, company_providers::SEALED];
+pub const SEALED: [SealedColumn; 3] = [devices::SEALED, company_providers::SEALED, message_providers::SEALED];
 
 impl Storefront {
     /// Deletes expired data: windows of limits that have passed, codes and tallies of wrong guesses older than a day (a month if they locked

@@ -29,9 +29,10 @@ use crate::storefront::audit::Refusals;
 use crate::storefront::caches::Caches;
 use crate::storefront::company_providers::{self, CompanyProviders};
 use crate::storefront::guessing::{Client, Guess, Kind};
+use crate::storefront::message_providers::{self, MessageProviders};
 use crate::storefront::messages::Messages;
 use crate::storefront::metrics::Metrics;
-use crate::storefront::sms_guard::{self, DeploymentLimits, Judging};
+use crate::storefront::sms_guard::{self, Judging};
 use crate::webhooks::CompanyClients;
 
 /// The SMS guard counts the texts to a number for a day, even if its account is closed in the meantime.
@@ -119,13 +120,13 @@ pub struct Shared {
     pub(super) application_key: ApplicationKey,
     pub(super) lifecycle: Lifecycle,
     pub(super) hashing: PasswordHashing,
-    pub(super) sms: Sms,
     /// Has the SMS guard judge texts.
     pub(super) texts: Judging,
     pub(super) mail: Mail,
     pub(super) messages: Messages,
     pub(super) identity_providers: IdentityProviders,
     pub(super) company_providers: CompanyProviders,
+    pub(super) message_providers: MessageProviders,
     pub(super) card: Card,
     pub(super) breached_passwords: BreachedPasswords,
     pub(super) settings: Settings,
@@ -189,14 +190,19 @@ impl Storefront {
             key: application_key.clone(),
             lifecycle: lifecycle.clone(),
             deployment: identity_providers.clone(),
+            clients: company_clients.clone(),
+        });
+        let message_providers = MessageProviders::new(message_providers::Parts {
+            pool: pool.clone(),
+            clock: clock.clone(),
+            key: application_key.clone(),
+            sms,
             clients: company_clients,
         });
         let breached_passwords = BreachedPasswords::new(settings.breached_passwords.as_ref());
         let throttle = LocalRateLimiter::new(settings.requests_per_minute);
         let unknown_keys = FailureLimiter::new(settings.requests_per_minute);
-        let deployment =
-            DeploymentLimits { has_provider: sms.is_available(), daily_texts_per_number: settings.daily_texts_per_number.into() };
-        let texts = sms_guard::judging(&pool, deployment, &lifecycle);
+        let texts = sms_guard::judging(&pool, settings.daily_texts_per_number.into(), &lifecycle);
         let password_pool = separate_pool(&pool, "passwords", hashing.threads());
         Self(Arc::new(Shared {
             pool,
@@ -205,12 +211,12 @@ impl Storefront {
             application_key,
             lifecycle,
             hashing,
-            sms,
             texts,
             mail,
             messages,
             identity_providers,
             company_providers,
+            message_providers,
             card,
             breached_passwords,
             settings,
@@ -233,6 +239,11 @@ impl Storefront {
         &self.company_providers
     }
 
+    /// What the messages of companies are sent by.
+    pub fn message_providers(&self) -> &MessageProviders {
+        &self.message_providers
+    }
+
     /// Reserves a place for a password of a customer.
     pub(super) fn reserve_hashing(&self, store: StoreId, client: &Client) -> Result<HashingPlace, HashingBusy> {
         self.hashing.reserve(Asker { group: store.uuid(), network: client.network })
@@ -242,7 +253,7 @@ impl Storefront {
     pub fn register(&self, registry: &mut Registry) {
         self.metrics.register(registry);
         self.hashing.register(registry);
-        self.sms.register(registry);
+        self.message_providers.register(registry);
         self.mail.register(registry);
     }
 

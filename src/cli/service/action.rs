@@ -69,6 +69,12 @@ pub const KINDS: &[Kind] = &[
         columns: &["id", "name", "status", "audiences", "created_at"],
     },
     Kind {
+        command: "message-provider",
+        about: "What a company's texts and mails are sent by, in place of the providers of the deployment",
+        routes: ("storefront", "message-providers"),
+        columns: &["id", "channel", "kind", "status", "created_at"],
+    },
+    Kind {
         command: "changes",
         about: "The audit trail of a running service: who changed what",
         routes: ("developers", "changes"),

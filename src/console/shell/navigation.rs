@@ -38,6 +38,7 @@ const GROUPS: [(&str, &[(&str, &str)]); 4] = [
             ("storefront", "stores"),
             ("storefront", "test-identities"),
             ("storefront", "identity-providers"),
+            ("storefront", "message-providers"),
             ("developers", "api-keys"),
             ("ledger", "gateways"),
             ("developers", "replays"),

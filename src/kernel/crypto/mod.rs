@@ -1,4 +1,4 @@
-//! Cryptography: the application key, digests and their comparison, message authentication codes, randomness.
+//! Cryptography: the application key, digests and their comparison, message authentication codes and the signatures made of them, randomness.
 
 mod application_key;
 mod digest;
@@ -6,6 +6,7 @@ mod mac;
 mod master_key;
 mod random;
 mod secret_token;
+mod standard_webhooks;
 
 pub use application_key::{ApplicationKey, CannotOpen, InvalidApplicationKey};
 pub use digest::{SecretDigest, sha256};
@@ -13,3 +14,4 @@ pub use mac::{hmac_sha256, hmac_sha384, hmac_sha512};
 pub use master_key::Fingerprint;
 pub use random::{random_base62, random_bytes, random_digits, random_hex};
 pub(crate) use secret_token::secret_token;
+pub use standard_webhooks::standard_signature;

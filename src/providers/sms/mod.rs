@@ -11,11 +11,14 @@
 //!
 //! Not guaranteed: breakers are in memory, per instance. Every instance detects a failing provider by itself, at the cost of a
 //! few texts, which needs no coordination.
+//!
+//! A company may have a provider of its own ([`own`]), which is tried before those of the settings or in their place.
 
 mod breaker;
 mod exchange;
 mod failure;
 mod metrics;
+mod own;
 mod provider;
 mod providers;
 pub mod segment;
@@ -29,12 +32,14 @@ use url::Url;
 
 use crate::contact::PhoneNumber;
 use crate::kernel::metrics::{Kind, Registry};
+use crate::providers::hook::About;
 use crate::providers::mailbox::{Captured, Channel, Mailbox};
 use metrics::{Metrics, ProviderLabels};
 use provider::Provider;
 
 pub use failure::{ProviderAnswer, SendTextErrorKind, TextNotSent};
-pub use providers::{ProviderName, Settings};
+pub use own::{OwnSettings, OwnSms};
+pub use providers::{OwnHttpSettings, ProviderName, Settings};
 pub use settings::SettingsError;
 
 /// A text to one number.
@@ -43,8 +48,10 @@ pub struct Text<'a> {
     pub to: &'a PhoneNumber,
     /// The body of the text.
     pub body: &'a str,
-    /// The verification code in the body. Only the mailbox uses it.
+    /// The verification code in the body. Only the mailbox and hooks use it.
     pub code: Option<&'a SecretString>,
+    /// What the text is for.
+    pub about: About<'a>,
     /// When the text is sent.
     pub at: DateTime<Utc>,
 }
@@ -52,17 +59,20 @@ pub struct Text<'a> {
 /// Sends texts, if a provider or the mailbox is configured ([`Sms::is_available`]). Clones share the breakers.
 #[derive(Clone, Debug)]
 pub struct Sms {
-    providers: Arc<[Provider]>,
+    providers: Arc<[Arc<Provider>]>,
     mailbox: Option<Mailbox>,
     metrics: Metrics,
+    /// What providers of companies have in common with those of the settings: addresses, timeouts, circuit breakers.
+    settings: Arc<Settings>,
 }
 
 impl Sms {
     /// Creates the clients from the settings. With a mailbox, every text is also stored there, and no provider is required.
     pub fn new(settings: &Settings, mailbox: Option<Mailbox>) -> Result<Self, SettingsError> {
         let metrics = Metrics::default();
-        let providers = settings.providers.iter().map(|name| Provider::new(*name, settings, metrics.clone())).collect::<Result<_, _>>()?;
-        Ok(Self { providers, mailbox, metrics })
+        let built = settings.providers.iter().map(|name| Provider::new(*name, settings, metrics.clone()).map(Arc::new));
+        let providers = built.collect::<Result<_, _>>()?;
+        Ok(Self { providers, mailbox, metrics, settings: Arc::new(settings.clone()) })
     }
 
     /// Registers what is measured of the providers.
@@ -71,7 +81,7 @@ impl Sms {
         let providers = Arc::clone(&self.providers);
         let open = move || {
             let is_open = |provider: &Provider| f64::from(u8::from(provider.next_trial().is_some()));
-            providers.iter().map(|provider| (ProviderLabels { provider: provider.name().as_str() }, is_open(provider))).collect()
+            providers.iter().map(|provider| (ProviderLabels { provider: provider.name() }, is_open(provider))).collect()
         };
         registry.read("portico_sms_breaker_open", "Whether the provider is skipped because it failed", Kind::Gauge, open);
     }
@@ -82,7 +92,7 @@ impl Sms {
     }
 
     /// The providers in their order, each with its URL. The `log` provider has none.
-    pub fn addresses(&self) -> impl Iterator<Item = (ProviderName, Option<Url>)> {
+    pub fn addresses(&self) -> impl Iterator<Item = (&'static str, Option<Url>)> {
         self.providers.iter().map(|provider| (provider.name(), provider.address()))
     }
 

@@ -1,32 +1,47 @@
-//! A configured provider with its circuit breaker.
+//! A provider of the settings or of a company, with its circuit breaker.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
+use tokio::sync::Semaphore;
 use url::Url;
 
 use crate::providers::sms::breaker::Breaker;
 use crate::providers::sms::exchange::Receipt;
-use crate::providers::sms::failure::SendTextError;
+use crate::providers::sms::failure::{SendTextError, SendTextErrorKind};
 use crate::providers::sms::metrics::Metrics;
 use crate::providers::sms::providers::Client;
-use crate::providers::sms::{ProviderName, Settings, SettingsError, Text};
+use crate::providers::sms::{ProviderName, Settings, SettingsError, Text, breaker};
+
+/// The name of every provider of a company.
+const OWN: &str = "own";
+/// The texts that one company's provider is asked to send at the same time, for each instance.
+const MAX_AT_ONCE: usize = 50;
 
 /// A provider with its circuit breaker.
 #[derive(Debug)]
 pub(super) struct Provider {
-    name: ProviderName,
+    name: &'static str,
     client: Client,
     breaker: Mutex<Breaker>,
+    /// How many texts it may be asked to send at the same time. A provider of the settings has no such limit.
+    places: Option<Semaphore>,
     metrics: Metrics,
 }
 
 impl Provider {
     pub(super) fn new(name: ProviderName, settings: &Settings, metrics: Metrics) -> Result<Self, SettingsError> {
-        Ok(Self { name, client: Client::new(name, settings)?, breaker: Mutex::new(Breaker::new(settings.breaker)), metrics })
+        let client = Client::new(name, settings)?;
+        Ok(Self { name: name.as_str(), client, breaker: Mutex::new(Breaker::new(settings.breaker)), places: None, metrics })
     }
 
-    pub(super) fn name(&self) -> ProviderName {
+    /// The provider of a company.
+    pub(super) fn own(client: Client, breaker: breaker::Settings, metrics: Metrics) -> Self {
+        let places = Some(Semaphore::new(MAX_AT_ONCE));
+        Self { name: OWN, client, breaker: Mutex::new(Breaker::new(breaker)), places, metrics }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
         self.name
     }
 
@@ -46,6 +61,8 @@ impl Provider {
 
     /// Sends a text and records the outcome in the breaker.
     pub(super) async fn send(&self, text: &Text<'_>) -> Result<(), SendTextError> {
+        let place = self.places.as_ref().map(Semaphore::try_acquire).transpose();
+        let _place = place.map_err(|_| SendTextError::new(SendTextErrorKind::RateLimited, "too many texts at the same time"))?;
         let sent = self.client.send(text).await;
         let outcome = match &sent {
             Ok(Receipt::Taken) => "taken",
@@ -66,7 +83,7 @@ impl Provider {
     }
 
     fn note_failure(&self, reason: &str, now: DateTime<Utc>) {
-        let provider = self.name.as_str();
+        let provider = self.name;
         tracing::warn!(provider, reason, "a provider did not accept a text");
         if self.breaker().note_failure(now) {
             tracing::warn!(provider, "the circuit breaker of a provider opened; the provider is skipped for a while");

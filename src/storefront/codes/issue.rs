@@ -16,6 +16,7 @@ use crate::kernel::crypto::random_digits;
 use crate::kernel::database::{Connection, Transaction};
 use crate::kernel::ids::{CodeId, CustomerId, TestIdentityId};
 use crate::kernel::languages::AcceptedLanguages;
+use crate::providers::hook::About;
 use crate::providers::mail::{Letter, SendMailError};
 use crate::providers::sms::Text;
 use crate::storefront::codes::issue_error::IssueError;
@@ -61,6 +62,10 @@ impl IssueRequest {
 
     fn occasion<'a>(&'a self, code: &'a SecretString) -> Occasion<'a> {
         Occasion { store: &self.store, purpose: self.purpose, languages: &self.languages, code }
+    }
+
+    fn about<'a>(&self, language: &'a str) -> About<'a> {
+        About { purpose: self.purpose.as_str(), store: Some(self.store.id), language }
     }
 }
 
@@ -127,6 +132,7 @@ async fn by_text(
     now: DateTime<Utc>,
 ) -> Result<Channel, IssueError> {
     let number = &recipient.number;
+    let providers = storefront.message_providers.of(request.store.company_id).await?;
     let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
     let mut tx = storefront.pool.begin().await?;
     if !replace(storefront, &mut tx, request, (id, &digits, None), (Channel::Sms, number.as_str()), now).await? {
@@ -138,6 +144,7 @@ async fn by_text(
         recipient: recipient.clone(),
         code: Some(id),
         network: Some(request.client.network),
+        has_provider: providers.sends_texts(),
         at: now,
     };
     // It is judged in a transaction of its own: the row of the code is locked meanwhile, that of the store is not.
@@ -155,8 +162,9 @@ async fn by_text(
     }
     storefront.metrics.issued(Channel::Sms.as_str());
 
-    let body = storefront.messages.text(request.occasion(&digits));
-    let sent = storefront.sms.send(Text { to: number, body: &body, code: Some(&digits), at: now }).await;
+    let text_message = storefront.messages.text(request.occasion(&digits));
+    let about = request.about(&text_message.language);
+    let sent = providers.send_text(Text { to: number, body: &text_message.body, code: Some(&digits), about, at: now }).await;
     let Err(refusal) = sent.map_err(TextRefusal::NotTaken) else { return Ok(Channel::Sms) };
     let mut tx = storefront.pool.begin().await?;
     // The row of the code is locked first, in the same order as when a code is consumed.

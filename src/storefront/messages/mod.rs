@@ -42,7 +42,7 @@ use phrasebook::Phrasebook;
 
 pub use files::MessagesError;
 pub use notice::{Notice, Particulars};
-pub use phrasebook::Mail;
+pub use phrasebook::{Mail, TextMessage};
 pub use wording::Fault;
 
 /// `[messages]`
@@ -95,7 +95,7 @@ impl Messages {
     }
 
     /// The body of the text. It fits into one segment, regardless of the store's name, and into two with what one-tap codes need.
-    pub(super) fn text(&self, occasion: Occasion<'_>) -> String {
+    pub(super) fn text(&self, occasion: Occasion<'_>) -> TextMessage {
         self.phrasebook(occasion.store.id).text(occasion)
     }
 
@@ -110,7 +110,13 @@ impl Messages {
     }
 
     /// The text of a notice. It fits into one segment.
-    pub(super) fn notice_text(&self, store: &Store, languages: &AcceptedLanguages, notice: Notice, particulars: Particulars<'_>) -> String {
+    pub(super) fn notice_text(
+        &self,
+        store: &Store,
+        languages: &AcceptedLanguages,
+        notice: Notice,
+        particulars: Particulars<'_>,
+    ) -> TextMessage {
         self.phrasebook(store.id).notice_text(store, languages, notice, particulars)
     }
 

@@ -5,6 +5,7 @@ mod customers;
 mod figures;
 mod identity_providers;
 mod introspection;
+mod message_providers;
 mod sessions;
 mod sign_ins;
 mod stores;
@@ -20,10 +21,12 @@ use crate::kernel::clock::Clock;
 use crate::kernel::database::Pool;
 use crate::resources::{Extension, ResourceState};
 use crate::storefront::company_providers::CompanyProviders;
+use crate::storefront::message_providers::MessageProviders;
 use crate::storefront::state::Storefront;
 
 pub use customers::LARGER_BODY;
 pub use identity_providers::IdentityProviderRecord;
+pub use message_providers::MessageProviderRecord;
 pub use stores::{StoreBody, StoreRecord, Stores};
 pub use test_identities::TestIdentityRecord;
 
@@ -43,6 +46,7 @@ where
     Storefront: FromRef<S>,
     Stores: FromRef<S>,
     CompanyProviders: FromRef<S>,
+    MessageProviders: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
@@ -51,6 +55,8 @@ where
         .editable::<TestIdentityRecord>()
         .editable::<IdentityProviderRecord>()
         .route(Method::POST, "/identity-providers/{uuid}/test", identity_providers::test::doc(), identity_providers::test::test)
+        .editable::<MessageProviderRecord>()
+        .route(Method::POST, "/message-providers/{uuid}/test", message_providers::test::doc(), message_providers::test::test)
         .merge(customers::extension())
         .route(Method::POST, "/customers/{uuid}/revoke-tokens", sessions::revoke_all_doc(), sessions::revoke_all)
         .read_only::<sessions::SessionRecord>()

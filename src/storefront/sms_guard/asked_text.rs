@@ -17,6 +17,8 @@ pub struct AskedText {
     pub code: Option<Uuid>,
     /// The network of the client that asks for it. Nobody asks for a notice.
     pub network: Option<IpNet>,
+    /// Whether anybody sends the texts of the company.
+    pub has_provider: bool,
     pub at: DateTime<Utc>,
 }
 

@@ -53,7 +53,6 @@ pub use log::{LoggedText, export_texts, forget_leavers, forget_texts, list_conve
 pub use pauses::{TextPause, list_lasting, resume, tend};
 pub use recipient::{Recipient, Standing};
 pub use refusal::{RULES, TextRefusal};
-pub use rules::DeploymentLimits;
 pub use tally::forget_minutes;
 
 /// Limits the log entries for invalid numbers, per store. Such an entry has no number that an operator could investigate, and many of

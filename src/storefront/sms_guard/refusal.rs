@@ -58,7 +58,7 @@ pub enum TextRefusal {
     NumberUnproven,
     #[error("{0}")]
     LimitReached(LimitReached),
-    #[error("No SMS provider is configured.")]
+    #[error("No SMS provider is configured, or that of the company cannot be used.")]
     Unavailable,
     #[error("{}", describe_answers(.0))]
     NotTaken(TextNotSent),

@@ -56,6 +56,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("test_identities", "storefront/test_identities"),
     ("tested_identities", "storefront/test_identities"),
     ("identity_providers", "storefront/company_providers"),
+    ("message_providers", "storefront/message_providers"),
     ("customers", "storefront/customers"),
     ("customer_records", "storefront/customers"),
     ("customer_identities", "storefront/customers"),

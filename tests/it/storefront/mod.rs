@@ -23,6 +23,7 @@ mod identities;
 mod introspection;
 mod lockouts;
 mod mail_limit;
+mod message_providers;
 mod messages;
 mod moving_in;
 mod new_passwords;

@@ -40,6 +40,9 @@ impl Shop {
         world.storefront("customers/register-device").token(&ada).json(&device).send().await.ok(200);
         let provider = json!({ "name": "own-id", "status": "inactive", "client_secret": "own-secret" });
         world.api(Method::POST, "/storefront/int/v1/identity-providers").json(&provider).send().await.ok(201);
+        let account = json!({ "account_sid": "AC7", "from": "+15005550006" });
+        let provider = json!({ "channel": "sms", "kind": "twilio", "status": "inactive", "settings": account, "secret": "own-secret" });
+        world.api(Method::POST, "/storefront/int/v1/message-providers").json(&provider).send().await.ok(201);
         let (recovery_codes, authenticator) = enrol(&world).await;
         Self { world, receiver, gateway, recovery_codes, authenticator }
     }

@@ -16,13 +16,15 @@ use tokio::time::timeout;
 
 use crate::contact::EmailAddress;
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::CustomerId;
+use crate::kernel::ids::{CompanyId, CustomerId, StoreId};
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::rate_limit::{self, Rule};
+use crate::providers::hook::About;
 use crate::providers::mail::Letter;
 use crate::providers::sms::Text;
 use crate::storefront::customers::Customer;
-use crate::storefront::messages::{Notice, Particulars};
+use crate::storefront::message_providers::ProvidersOfCompany;
+use crate::storefront::messages::{Notice, Particulars, TextMessage};
 use crate::storefront::sending::{Channel, judge_text};
 use crate::storefront::sms_guard::{self, AskedText, Recipient, TextRefusal};
 use crate::storefront::state::Storefront;
@@ -71,6 +73,8 @@ pub struct Occurrence<'a> {
 #[derive(Clone, Debug)]
 struct Message {
     customer: CustomerId,
+    store: StoreId,
+    company: CompanyId,
     about: Notice,
     to: Address,
     at: DateTime<Utc>,
@@ -78,7 +82,7 @@ struct Message {
 
 #[derive(Clone, Debug)]
 enum Address {
-    Phone { asked: AskedText, text: String },
+    Phone { recipient: Recipient, text: TextMessage },
     Email { address: EmailAddress, subject: String, text: String, html: String },
 }
 
@@ -106,11 +110,12 @@ fn messages(storefront: &Storefront, customer: &Customer, occurrence: &Occurrenc
     });
     let text = customer.proven_phone().map(|number| {
         let text = storefront.messages.notice_text(store, languages, about, particulars);
-        let recipient = Recipient::told(number);
-        let asked = AskedText { store: store.id, company: store.company_id, recipient, code: None, network: None, at };
-        Address::Phone { asked, text }
+        Address::Phone { recipient: Recipient::told(number), text }
     });
-    mail.into_iter().chain(text).map(|to| Message { customer: customer.id, about, to, at }).collect()
+    mail.into_iter()
+        .chain(text)
+        .map(|to| Message { customer: customer.id, store: store.id, company: store.company_id, about, to, at })
+        .collect()
 }
 
 async fn send(storefront: &Storefront, message: &Message) -> Result<(), sqlx::Error> {
@@ -126,20 +131,39 @@ async fn send(storefront: &Storefront, message: &Message) -> Result<(), sqlx::Er
             let letter = Letter { to: address, subject, text, html: Some(html), code: None, at: message.at };
             if storefront.mail.send(letter).await.is_ok() { Status::Sent } else { Status::NotSent }
         }
-        Address::Phone { asked, text } => send_text(storefront, asked, text).await?,
+        Address::Phone { recipient, text } => {
+            let providers = storefront.message_providers.of(message.company).await?;
+            send_text(storefront, &providers, message, recipient, text).await?
+        }
     };
     storefront.metrics.notified(message.about.as_str(), channel.as_str(), status.as_str());
     queries::insert_notice(&mut storefront.pool.acquire().await?, message.customer, message.about, (channel, status), message.at).await
 }
 
 /// Sends a text if the SMS guard lets it pass. No transaction is open while the provider is asked.
-async fn send_text(storefront: &Storefront, asked: &AskedText, body: &str) -> Result<Status, sqlx::Error> {
-    let id = match judge_text(storefront, asked.clone()).await {
+async fn send_text(
+    storefront: &Storefront,
+    providers: &ProvidersOfCompany,
+    message: &Message,
+    recipient: &Recipient,
+    text: &TextMessage,
+) -> Result<Status, sqlx::Error> {
+    let asked = AskedText {
+        store: message.store,
+        company: message.company,
+        recipient: recipient.clone(),
+        code: None,
+        network: None,
+        has_provider: providers.sends_texts(),
+        at: message.at,
+    };
+    let id = match judge_text(storefront, asked).await {
         Ok(Ok(id)) => id,
         Ok(Err(_)) => return Ok(Status::Refused),
         Err(_) => return Ok(Status::NotSent),
     };
-    let sent = storefront.sms.send(Text { to: &asked.recipient.number, body, code: None, at: asked.at }).await;
+    let about = About { purpose: message.about.as_str(), store: Some(message.store), language: &text.language };
+    let sent = providers.send_text(Text { to: &recipient.number, body: &text.body, code: None, about, at: message.at }).await;
     let Err(refusal) = sent.map_err(TextRefusal::NotTaken) else { return Ok(Status::Sent) };
     sms_guard::take_back(&mut storefront.pool.acquire().await?, id, Some(&refusal)).await?;
     Ok(Status::NotSent)

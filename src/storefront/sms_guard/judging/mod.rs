@@ -37,7 +37,7 @@ const MAX_GROUP: usize = 64;
 pub type Judging = GroupCommit<Arc<AskedText>, Result<TextId, TextRefusal>>;
 
 /// Creates the group commit for texts, with a connection for each of two groups at a time. A store is only in one of them.
-pub fn judging(pool: &Pool, deployment: DeploymentLimits, lifecycle: &Lifecycle) -> Judging {
+pub fn judging(pool: &Pool, daily_texts_per_number: i64, lifecycle: &Lifecycle) -> Judging {
     let pool = group_pool(pool, "texts", 2);
     let turn = |asked: &Arc<AskedText>| {
         let mut hasher = DefaultHasher::new();
@@ -48,7 +48,7 @@ pub fn judging(pool: &Pool, deployment: DeploymentLimits, lifecycle: &Lifecycle)
         let pool = pool.clone();
         async move {
             let mut tx = pool.begin().await?;
-            let verdicts = judge_group(&mut tx, deployment, &asked).await?;
+            let verdicts = judge_group(&mut tx, daily_texts_per_number, &asked).await?;
             tx.commit().await?;
             Ok(verdicts)
         }
@@ -71,7 +71,7 @@ struct Known {
 
 async fn judge_group(
     conn: &mut Connection,
-    deployment: DeploymentLimits,
+    daily_texts_per_number: i64,
     asked: &[Arc<AskedText>],
 ) -> Result<Vec<Result<TextId, TextRefusal>>, sqlx::Error> {
     let Some(now) = asked.iter().map(|asked| asked.at).max() else { return Ok(Vec::new()) };
@@ -82,7 +82,8 @@ async fn judge_group(
     let mut known = Known::read(conn, &stores, asked, now).await?;
     let (mut verdicts, mut sent) = (Vec::with_capacity(asked.len()), Sent::default());
     for asked in asked {
-        let Judged { verdict, is_new_number } = known.judge(conn, deployment, asked).await?;
+        let Judged { verdict, is_new_number } =
+            known.judge(conn, DeploymentLimits { has_provider: asked.has_provider, daily_texts_per_number }, asked).await?;
         verdicts.push(match verdict {
             Ok(()) => {
                 let id = log::insert_sent(conn, asked, is_new_number).await?;

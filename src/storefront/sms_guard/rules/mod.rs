@@ -47,10 +47,10 @@ pub(super) struct Seen {
     pub(super) pauses: HashMap<Scope, Learnt>,
 }
 
-/// What the deployment allows for all stores.
+/// What the deployment allows.
 #[derive(Clone, Copy, Debug)]
 pub struct DeploymentLimits {
-    /// Whether anybody sends texts at all.
+    /// Whether anybody sends texts of the store at all.
     pub has_provider: bool,
     /// Texts to one number within 24 hours, by all stores together.
     pub daily_texts_per_number: i64,

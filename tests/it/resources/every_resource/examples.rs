@@ -33,6 +33,10 @@ impl Resource<'_> {
                 world.resolver.insert("id.example", &["127.0.0.1".parse().unwrap()]);
                 json!({ "name": "own-id", "issuers": ["own"], "audiences": ["shop"], "jwks_url": "https://id.example:8443/keys" })
             }
+            ("storefront", "message-providers") => {
+                let account = json!({ "account_sid": "AC7", "from": "+15005550006" });
+                json!({ "channel": "sms", "kind": "twilio", "settings": account, "secret": "own-secret" })
+            }
             ("developers", "api-keys") => json!({ "name": "Reports", "scopes": ["read"] }),
             ("developers", "operators") => json!({ "email": "eve@acme.example", "role": "viewer" }),
             ("developers", "portal-links") => json!({ "owner": "tenant-7" }),
@@ -97,6 +101,7 @@ impl Resource<'_> {
             "tickets" => "subject",
             "test-identities" => return json!({ "code": format!("{time:06}") }),
             "identity-providers" => return json!({ "audiences": [text] }),
+            "message-providers" => return json!({ "settings": { "account_sid": "AC7", "from": text } }),
             _ => "name",
         };
         json!({ member: text })
