@@ -197,6 +197,7 @@ impl Storefront {
             clock: clock.clone(),
             key: application_key.clone(),
             sms,
+            mail: mail.clone(),
             clients: company_clients,
         });
         let breached_passwords = BreachedPasswords::new(settings.breached_passwords.as_ref());
@@ -254,7 +255,6 @@ impl Storefront {
         self.metrics.register(registry);
         self.hashing.register(registry);
         self.message_providers.register(registry);
-        self.mail.register(registry);
     }
 
     /// What is measured of the queue of texts that wait to be judged.

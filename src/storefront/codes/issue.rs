@@ -180,6 +180,7 @@ async fn by_mail(
     address: &EmailAddress,
     now: DateTime<Utc>,
 ) -> Result<Channel, IssueError> {
+    let providers = storefront.message_providers.of(request.store.company_id).await?;
     let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
     let mut tx = storefront.pool.begin().await?;
     if !replace(storefront, &mut tx, request, (id, &digits, None), (Channel::Email, &address.key()), now).await? {
@@ -196,7 +197,7 @@ async fn by_mail(
 
     let mail = storefront.messages.mail(request.occasion(&digits));
     let letter = Letter { to: address, subject: &mail.subject, text: &mail.text, html: Some(&mail.html), code: Some(&digits), at: now };
-    let refusal = match storefront.mail.send(letter).await {
+    let refusal = match providers.send_mail(letter, request.about(&mail.language)).await {
         Err(SendMailError::Unreachable(_)) => IssueError::Unreachable,
         Err(SendMailError::NotTaken(_)) => IssueError::NotSent,
         Ok(()) | Err(SendMailError::Silence) => return Ok(Channel::Email),

@@ -5,6 +5,8 @@ crate::text_enum! {
     pub enum MessageChannel {
         /// Texts.
         Sms = "sms",
+        /// Mails.
+        Email = "email",
     }
 }
 
@@ -17,6 +19,8 @@ crate::text_enum! {
         Vonage = "vonage",
         /// Any service that takes a text in one request.
         Http = "http",
+        /// A mail server.
+        Smtp = "smtp",
         /// The company's own endpoint.
         Webhook = "webhook",
     }

@@ -22,6 +22,7 @@ use quick_cache::sync::Cache;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 use sqlx::types::Json;
+use url::Host;
 
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
@@ -32,15 +33,16 @@ use crate::kernel::metrics::Registry;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::kernel::ttl_cache::TtlCache;
 use crate::providers::hook::{Hook, HookSecret};
+use crate::providers::mail::{self, Mail, OwnMail, Security, Trust};
 use crate::providers::sms::{self, OwnSms, Sms};
 use crate::webhooks::{CompanyClients, EndpointUrl, NoClient};
 
 pub use kind::{MessageChannel, ProviderKind};
-pub use of_company::ProvidersOfCompany;
+pub use of_company::{CompanyMail, ProvidersOfCompany};
 pub use queries::count_providers;
 pub use secret::{ProviderSecret, SEALED};
 
-use settings::{ProviderSettings, Word, refused};
+use settings::{MailServer, ProviderSettings, Word, refused};
 
 /// The providers of one company.
 pub const MAX_OF_COMPANY: i64 = 10;
@@ -63,6 +65,7 @@ struct Shared {
     clock: Clock,
     key: ApplicationKey,
     sms: Sms,
+    mail: Mail,
     clients: CompanyClients,
     cached: TtlCache<CompanyId, ProvidersOfCompany>,
     built: Cache<MessageProviderId, (i64, Option<Built>)>,
@@ -76,6 +79,8 @@ pub struct Parts {
     pub key: ApplicationKey,
     /// The SMS providers of the deployment.
     pub sms: Sms,
+    /// The mail server of the deployment.
+    pub mail: Mail,
     /// Makes the clients for addresses that companies name.
     pub clients: CompanyClients,
 }
@@ -97,6 +102,8 @@ pub struct StoredProvider {
 pub enum Built {
     /// It sends texts.
     Sms(OwnSms),
+    /// It sends mails.
+    Mail(CompanyMail),
 }
 
 /// Why a provider cannot be used.
@@ -123,9 +130,9 @@ impl StoredProvider {
 impl MessageProviders {
     /// Reads and builds providers when they are asked for.
     pub fn new(parts: Parts) -> Self {
-        let Parts { pool, clock, key, sms, clients } = parts;
+        let Parts { pool, clock, key, sms, mail, clients } = parts;
         let (cached, built) = (TtlCache::new(MAX_CACHED_COMPANIES), Cache::new(MAX_BUILT));
-        Self(Arc::new(Shared { pool, clock, key, sms, clients, cached, built }))
+        Self(Arc::new(Shared { pool, clock, key, sms, mail, clients, cached, built }))
     }
 
     /// The connection pool.
@@ -143,6 +150,11 @@ impl MessageProviders {
         &self.0.key
     }
 
+    /// The mail server of the deployment.
+    pub fn mail(&self) -> &Mail {
+        &self.0.mail
+    }
+
     /// Makes the clients for addresses that companies name.
     pub fn clients(&self) -> &CompanyClients {
         &self.0.clients
@@ -156,6 +168,7 @@ impl MessageProviders {
     /// Registers what is measured of the providers.
     pub fn register(&self, registry: &mut Registry) {
         self.0.sms.register(registry);
+        self.0.mail.register(registry);
     }
 
     /// What sends the messages of a company's stores.
@@ -170,7 +183,7 @@ impl MessageProviders {
     async fn read(&self, company: CompanyId, now: DateTime<Utc>) -> Result<Arc<ProvidersOfCompany>, sqlx::Error> {
         let generation = self.0.cached.generation();
         let stored = queries::list_active(&mut self.0.pool.acquire().await?, company).await?;
-        let mut found = ProvidersOfCompany::of_deployment(&self.0.sms);
+        let mut found = ProvidersOfCompany::of_deployment(&self.0.sms, &self.0.mail);
         for stored in &stored {
             found.replace(stored.channel, self.built(company, stored).as_ref(), stored.falls_back);
         }
@@ -198,22 +211,51 @@ impl MessageProviders {
     pub fn build(&self, company: CompanyId, stored: &StoredProvider) -> Result<Built, Unusable> {
         let settings = ProviderSettings::parse(stored.channel, stored.kind, &stored.settings)?;
         let secret = stored.secret.as_deref().map(|sealed| ProviderSecret::open(&self.0.key, stored.id, sealed)).transpose()?;
-        let own = match settings {
-            ProviderSettings::Twilio(account) => {
+        let own = match (stored.channel, settings) {
+            (_, ProviderSettings::Twilio(account)) => {
                 let (Word(account_sid), Word(from)) = (account.account_sid, account.from);
                 sms::OwnSettings::Twilio { account_sid, auth_token: required(secret)?, from }
             }
-            ProviderSettings::Vonage(account) => {
+            (_, ProviderSettings::Vonage(account)) => {
                 let (Word(api_key), Word(from)) = (account.api_key, account.from);
                 sms::OwnSettings::Vonage { api_key, api_secret: required(secret)?, from }
             }
-            ProviderSettings::Http(settings, url) => {
+            (_, ProviderSettings::Http(settings, url)) => {
                 let client = self.0.clients.client(company, [&url], SERVICE_TIMEOUT)?;
                 sms::OwnSettings::Http { settings, secret, client }
             }
-            ProviderSettings::Webhook(url) => sms::OwnSettings::Webhook(self.hook(company, &url, secret)?),
+            (MessageChannel::Sms, ProviderSettings::Webhook(url)) => sms::OwnSettings::Webhook(self.hook(company, &url, secret)?),
+            (MessageChannel::Email, ProviderSettings::Webhook(url)) => {
+                let hook = mail::OwnSettings::Webhook(self.hook(company, &url, secret)?);
+                return self.mail_by(company, hook, None);
+            }
+            (_, ProviderSettings::Smtp(server)) => {
+                let address = (server.host.0.clone(), server.port());
+                return self.mail_by(company, self.server(server, secret)?, Some(address));
+            }
         };
         Ok(Built::Sms(self.0.sms.own(own).map_err(refused)?))
+    }
+
+    fn mail_by(&self, company: CompanyId, own: mail::OwnSettings, server: Option<(Host<String>, u16)>) -> Result<Built, Unusable> {
+        let mail = OwnMail::new(own).map_err(|error| {
+            let member = if matches!(error, mail::OwnSettingsError::From(_)) { "settings.from" } else { "settings.host" };
+            FieldErrors::one(member, format!("This {error}."))
+        })?;
+        Ok(Built::Mail(CompanyMail { mail, server, company, clients: self.0.clients.clone() }))
+    }
+
+    fn server(&self, server: MailServer, secret: Option<SecretString>) -> Result<mail::OwnSettings, Problem> {
+        let credentials = match (server.user, secret) {
+            (Some(_), Some(_)) if server.security == Security::None => {
+                return Err(FieldErrors::one("settings.security", "A password is only sent over TLS."));
+            }
+            (Some(user), secret) => Some((user, required(secret)?)),
+            (None, None) => None,
+            (None, Some(_)) => return Err(FieldErrors::one("settings.user", "This is not set, but there is a secret.")),
+        };
+        let trust = Trust { tls: self.0.clients.tls(), roots: self.0.clients.roots() };
+        Ok(mail::OwnSettings::Smtp { host: server.host.0.to_string(), security: server.security, credentials, from: server.from, trust })
     }
 
     fn hook(&self, company: CompanyId, url: &EndpointUrl, secret: Option<SecretString>) -> Result<Hook, Unusable> {

@@ -2,9 +2,11 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use url::Host;
 
 use crate::kernel::json;
 use crate::kernel::problem::{FieldErrors, Problem};
+use crate::providers::mail::Security;
 use crate::providers::sms::{OwnHttpSettings, SettingsError};
 use crate::storefront::message_providers::kind::{MessageChannel, ProviderKind};
 use crate::webhooks::EndpointUrl;
@@ -15,6 +17,7 @@ pub(super) enum ProviderSettings {
     Twilio(TwilioAccount),
     Vonage(VonageAccount),
     Http(Box<OwnHttpSettings>, EndpointUrl),
+    Smtp(MailServer),
     Webhook(EndpointUrl),
 }
 
@@ -31,6 +34,59 @@ pub(super) struct TwilioAccount {
 pub(super) struct VonageAccount {
     pub(super) api_key: Word,
     pub(super) from: Word,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MailServer {
+    pub(super) host: MailHost,
+    /// If it is missing, the usual one of the security.
+    port: Option<MailPort>,
+    #[serde(default)]
+    pub(super) security: Security,
+    pub(super) user: Option<String>,
+    /// `Name <address>`
+    pub(super) from: String,
+}
+
+/// A name or an address.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct MailHost(pub(super) Host<String>);
+
+impl TryFrom<String> for MailHost {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Host::parse(&text).map(Self).map_err(|_| "This is not the name of a host.")
+    }
+}
+
+/// A port where mail servers listen, and not one of other services of a host.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "u16")]
+struct MailPort(u16);
+
+impl TryFrom<u16> for MailPort {
+    type Error = &'static str;
+
+    fn try_from(port: u16) -> Result<Self, Self::Error> {
+        match port {
+            25 | 465 | 587 | 1024.. => Ok(Self(port)),
+            _ => Err("The port must be 25, 465, 587 or above 1023."),
+        }
+    }
+}
+
+impl MailServer {
+    pub(super) fn port(&self) -> u16 {
+        match (self.port, self.security) {
+            (Some(MailPort(port)), _) => port,
+            (None, Security::Tls) => 465,
+            (None, Security::Starttls) => 587,
+            (None, Security::None) => 25,
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -66,7 +122,9 @@ impl ProviderSettings {
                 let url = url.as_str().parse::<EndpointUrl>();
                 Ok(Self::Http(request, url.map_err(|error| FieldErrors::one("settings.url", error.to_string()))?))
             }
+            (MessageChannel::Email, ProviderKind::Smtp) => read(settings).map(Self::Smtp).map_err(within),
             (_, ProviderKind::Webhook) => read::<Endpoint>(settings).map(|Endpoint { url }| Self::Webhook(url)).map_err(within),
+            _ => Err(FieldErrors::one("kind", "This kind of provider is for another channel.")),
         }
     }
 
@@ -75,6 +133,8 @@ impl ProviderSettings {
         match self {
             Self::Twilio(_) | Self::Vonage(_) => None,
             Self::Http(_, url) | Self::Webhook(url) => Some(url.to_string()),
+            // Without TLS, a password would go to whoever answers.
+            Self::Smtp(server) => Some(format!("{}:{} {:?}", server.host.0, server.port(), server.security)),
         }
     }
 }

@@ -25,7 +25,10 @@ pub struct TextMessage {
     pub body: String,
 }
 
+/// A mail, and the tag of its language.
+#[derive(Clone, Debug)]
 pub struct Mail {
+    pub language: String,
     pub subject: String,
     pub text: String,
     pub html: String,
@@ -84,7 +87,7 @@ impl Phrasebook {
     fn lay_out(&self, language: &LanguageTag, store: &str, subject: String, text: String, code: &str) -> Mail {
         let content = Content { language: language.as_str(), store, subject: &subject, mail: &text, code };
         let html = self.layout.page(content);
-        Mail { subject, text, html }
+        Mail { language: language.as_str().to_owned(), subject, text, html }
     }
 
     /// Selects the language that the client prefers, or English.

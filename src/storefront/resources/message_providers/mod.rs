@@ -6,6 +6,7 @@ use std::mem::take;
 
 use serde_json::{Map, Value};
 use sqlx::types::Json;
+use url::Host;
 
 use crate::audit_trail::ChangedRecord;
 use crate::callers::{Area, Caller, Scope};
@@ -26,23 +27,23 @@ use crate::webhooks::{EndpointUrl, NoClient};
 const FORBIDDEN: &str = "Only public addresses are asked, and none was found for this one.";
 
 crate::fields! {
-    /// A message provider of the company: what its texts are sent by, in place of the providers of the deployment.
+    /// A message provider of the company: what its texts or mails are sent by, in place of the providers of the deployment.
     pub struct MessageProviderRecord, body MessageProviderBody {
-        /// What it sends: `sms` for texts. Cannot be changed.
+        /// What it sends: `sms` for texts, `email` for mails. Cannot be changed.
         #[filtered]
         channel: MessageChannel,
-        /// The service: an account at `twilio` or `vonage`, any service that takes a text in one request (`http`), or the company's own endpoint (`webhook`).
+        /// The service: an account at `twilio` or `vonage`, any service that takes a text in one request (`http`), a mail server (`smtp`), or the company's own endpoint (`webhook`).
         kind: ProviderKind,
         /// Whether it sends. There is one active provider for each channel at most; without one, those of the deployment send.
         #[filtered]
         status: ProviderStatus,
         /// Whether the providers of the deployment are tried after it has failed. Otherwise the message is not sent.
         falls_back: bool,
-        /// The settings of the kind: `account_sid` and `from` of `twilio`, `api_key` and `from` of `vonage`, `url` of `webhook`; the keys of `[sms.http]` of `http`.
+        /// The settings of the kind: `account_sid` and `from` of `twilio`, `api_key` and `from` of `vonage`, `url` of `webhook`; `host`, `port`, `security` (`tls`, `starttls`, `none`), `user` and `from` of `smtp`; the keys of `[sms.http]` of `http`.
         settings: Json<Map<String, Value>>,
     }
     by_hand {
-        /// The secret: the token of `twilio`, the API secret of `vonage`, the value of `{secret}` in the settings of `http`, and what the requests to a `webhook` are signed with (`whsec_…`).
+        /// The secret: the token of `twilio`, the API secret of `vonage`, the value of `{secret}` in the settings of `http`, the password of `smtp`, and what the requests to a `webhook` are signed with (`whsec_…`).
         #[write_only]
         secret: Option<ProviderSecret>,
     }
@@ -168,8 +169,14 @@ impl Editable for MessageProviderRecord {
     /// Placeholders are not part of the host, so the host of the text is that of every message.
     async fn before_transaction(providers: &MessageProviders, caller: &Caller, body: &MessageProviderBody) -> Result<(), Problem> {
         let Member::Sent(settings) = &body.settings else { return Ok(()) };
-        let Some(Ok(url)) = settings.get("url").and_then(Value::as_str).map(str::parse::<EndpointUrl>) else { return Ok(()) };
-        providers.clients().check(caller.company, &url).await.map_err(|_| FieldErrors::one("settings.url", FORBIDDEN))
+        let named = |member: &str| settings.get(member).and_then(Value::as_str);
+        if let Some(Ok(url)) = named("url").map(str::parse::<EndpointUrl>) {
+            providers.clients().check(caller.company, &url).await.map_err(|_| FieldErrors::one("settings.url", FORBIDDEN))?;
+        }
+        if let Some(Ok(host)) = named("host").map(Host::parse) {
+            providers.clients().check_host(caller.company, &host).await.map_err(|_| FieldErrors::one("settings.host", FORBIDDEN))?;
+        }
+        Ok(())
     }
 
     async fn create(

@@ -24,7 +24,7 @@ use crate::providers::mail::Letter;
 use crate::providers::sms::Text;
 use crate::storefront::customers::Customer;
 use crate::storefront::message_providers::ProvidersOfCompany;
-use crate::storefront::messages::{Notice, Particulars, TextMessage};
+use crate::storefront::messages::{Mail, Notice, Particulars, TextMessage};
 use crate::storefront::sending::{Channel, judge_text};
 use crate::storefront::sms_guard::{self, AskedText, Recipient, TextRefusal};
 use crate::storefront::state::Storefront;
@@ -83,7 +83,13 @@ struct Message {
 #[derive(Clone, Debug)]
 enum Address {
     Phone { recipient: Recipient, text: TextMessage },
-    Email { address: EmailAddress, subject: String, text: String, html: String },
+    Email { address: EmailAddress, mail: Mail },
+}
+
+impl Message {
+    fn about<'a>(&self, language: &'a str) -> About<'a> {
+        About { purpose: self.about.as_str(), store: Some(self.store), language }
+    }
 }
 
 /// Tells the customer, whose proven contacts are those of before what happened. Whatever goes wrong, the caller goes on.
@@ -106,7 +112,7 @@ fn messages(storefront: &Storefront, customer: &Customer, occurrence: &Occurrenc
     let Occurrence { store, languages, about, particulars, at } = *occurrence;
     let mail = customer.proven_email().map(|address| {
         let mail = storefront.messages.notice(store, languages, about, particulars);
-        Address::Email { address, subject: mail.subject, text: mail.text, html: mail.html }
+        Address::Email { address, mail }
     });
     let text = customer.proven_phone().map(|number| {
         let text = storefront.messages.notice_text(store, languages, about, particulars);
@@ -125,16 +131,15 @@ async fn send(storefront: &Storefront, message: &Message) -> Result<(), sqlx::Er
     };
     let bucket = format!("notices:{}:{}:{}", message.customer, message.about.as_str(), channel.as_str());
     let may_send = rate_limit::hit(&mut storefront.pool.acquire().await?, &bucket, rule, message.at).await?.allowed;
+    let providers = storefront.message_providers.of(message.company).await?;
     let status = match &message.to {
         _ if !may_send => Status::Limited,
-        Address::Email { address, subject, text, html } => {
+        Address::Email { address, mail } => {
+            let Mail { language, subject, text, html } = mail;
             let letter = Letter { to: address, subject, text, html: Some(html), code: None, at: message.at };
-            if storefront.mail.send(letter).await.is_ok() { Status::Sent } else { Status::NotSent }
+            if providers.send_mail(letter, message.about(language)).await.is_ok() { Status::Sent } else { Status::NotSent }
         }
-        Address::Phone { recipient, text } => {
-            let providers = storefront.message_providers.of(message.company).await?;
-            send_text(storefront, &providers, message, recipient, text).await?
-        }
+        Address::Phone { recipient, text } => send_text(storefront, &providers, message, recipient, text).await?,
     };
     storefront.metrics.notified(message.about.as_str(), channel.as_str(), status.as_str());
     queries::insert_notice(&mut storefront.pool.acquire().await?, message.customer, message.about, (channel, status), message.at).await
@@ -162,7 +167,7 @@ async fn send_text(
         Ok(Err(_)) => return Ok(Status::Refused),
         Err(_) => return Ok(Status::NotSent),
     };
-    let about = About { purpose: message.about.as_str(), store: Some(message.store), language: &text.language };
+    let about = message.about(&text.language);
     let sent = providers.send_text(Text { to: &recipient.number, body: &text.body, code: None, about, at: message.at }).await;
     let Err(refusal) = sent.map_err(TextRefusal::NotTaken) else { return Ok(Status::Sent) };
     sms_guard::take_back(&mut storefront.pool.acquire().await?, id, Some(&refusal)).await?;
