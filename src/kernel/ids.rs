@@ -142,6 +142,8 @@ typed_ids! {
     IdentityProviderId, "identityprovider";
     /// What a company's texts or mails are sent by.
     MessageProviderId, "messageprovider";
+    /// What a company's texts and mails say in one language.
+    MessageWordingId, "messagewording";
     /// A customer's session, as operators refer to it. It differs from the number at the start of the token.
     SessionId, "session";
     /// An entry of the sign-in audit log.

@@ -19,6 +19,7 @@
 //! sms_guard                 what a text must pass before it is sent
 //! company_providers         identity providers of companies, in place of those of the deployment
 //! message_providers         what the texts and mails of companies are sent by, likewise
+//! company_wordings          the wording of companies, over that of the deployment
 //! caches  messages          sessions and stores for a second; the wording of texts and mails
 //! tokens                    tokens of customers: issued, looked up, revoked
 //! audit                     every attempt to sign in
@@ -59,6 +60,7 @@ mod caches;
 mod card;
 mod codes;
 mod company_providers;
+mod company_wordings;
 mod customers;
 mod guessing;
 mod message_providers;
@@ -85,6 +87,7 @@ pub use access::SignedInCustomer;
 pub use accounts::ending::{end_all_of_company, end_session_of_company};
 pub use accounts::export::{Exported, export_customer};
 pub use company_providers::CompanyProviders;
+pub use company_wordings::CompanyWordings;
 pub use customers::{ProvenContacts, company_of_customer, find_proven_contacts};
 pub use message_providers::MessageProviders;
 pub use messages::{Fault, Messages, MessagesError, Settings as MessagesSettings};

@@ -28,6 +28,7 @@ use crate::providers::sms::Sms;
 use crate::storefront::audit::Refusals;
 use crate::storefront::caches::Caches;
 use crate::storefront::company_providers::{self, CompanyProviders};
+use crate::storefront::company_wordings::CompanyWordings;
 use crate::storefront::guessing::{Client, Guess, Kind};
 use crate::storefront::message_providers::{self, MessageProviders};
 use crate::storefront::messages::Messages;
@@ -123,7 +124,8 @@ pub struct Shared {
     /// Has the SMS guard judge texts.
     pub(super) texts: Judging,
     pub(super) mail: Mail,
-    pub(super) messages: Messages,
+    /// The wording of texts and mails.
+    pub(super) wordings: CompanyWordings,
     pub(super) identity_providers: IdentityProviders,
     pub(super) company_providers: CompanyProviders,
     pub(super) message_providers: MessageProviders,
@@ -200,6 +202,7 @@ impl Storefront {
             mail: mail.clone(),
             clients: company_clients,
         });
+        let wordings = CompanyWordings::new(pool.clone(), clock.clone(), messages);
         let breached_passwords = BreachedPasswords::new(settings.breached_passwords.as_ref());
         let throttle = LocalRateLimiter::new(settings.requests_per_minute);
         let unknown_keys = FailureLimiter::new(settings.requests_per_minute);
@@ -214,7 +217,7 @@ impl Storefront {
             hashing,
             texts,
             mail,
-            messages,
+            wordings,
             identity_providers,
             company_providers,
             message_providers,
@@ -243,6 +246,11 @@ impl Storefront {
     /// What the messages of companies are sent by.
     pub fn message_providers(&self) -> &MessageProviders {
         &self.message_providers
+    }
+
+    /// The wording of companies.
+    pub fn wordings(&self) -> &CompanyWordings {
+        &self.wordings
     }
 
     /// Reserves a place for a password of a customer.

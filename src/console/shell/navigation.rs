@@ -39,6 +39,7 @@ const GROUPS: [(&str, &[(&str, &str)]); 4] = [
             ("storefront", "test-identities"),
             ("storefront", "identity-providers"),
             ("storefront", "message-providers"),
+            ("storefront", "message-wordings"),
             ("developers", "api-keys"),
             ("ledger", "gateways"),
             ("developers", "replays"),

@@ -133,6 +133,7 @@ async fn by_text(
 ) -> Result<Channel, IssueError> {
     let number = &recipient.number;
     let providers = storefront.message_providers.of(request.store.company_id).await?;
+    let messages = storefront.wordings.of(&request.store).await?;
     let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
     let mut tx = storefront.pool.begin().await?;
     if !replace(storefront, &mut tx, request, (id, &digits, None), (Channel::Sms, number.as_str()), now).await? {
@@ -162,7 +163,7 @@ async fn by_text(
     }
     storefront.metrics.issued(Channel::Sms.as_str());
 
-    let text_message = storefront.messages.text(request.occasion(&digits));
+    let text_message = messages.text(request.occasion(&digits));
     let about = request.about(&text_message.language);
     let sent = providers.send_text(Text { to: number, body: &text_message.body, code: Some(&digits), about, at: now }).await;
     let Err(refusal) = sent.map_err(TextRefusal::NotTaken) else { return Ok(Channel::Sms) };
@@ -181,6 +182,7 @@ async fn by_mail(
     now: DateTime<Utc>,
 ) -> Result<Channel, IssueError> {
     let providers = storefront.message_providers.of(request.store.company_id).await?;
+    let messages = storefront.wordings.of(&request.store).await?;
     let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
     let mut tx = storefront.pool.begin().await?;
     if !replace(storefront, &mut tx, request, (id, &digits, None), (Channel::Email, &address.key()), now).await? {
@@ -195,7 +197,7 @@ async fn by_mail(
     tx.commit().await?;
     storefront.metrics.issued(Channel::Email.as_str());
 
-    let mail = storefront.messages.mail(request.occasion(&digits));
+    let mail = messages.mail(request.occasion(&digits));
     let letter = Letter { to: address, subject: &mail.subject, text: &mail.text, html: Some(&mail.html), code: Some(&digits), at: now };
     let refusal = match providers.send_mail(letter, request.about(&mail.language)).await {
         Err(SendMailError::Unreachable(_)) => IssueError::Unreachable,

@@ -6,6 +6,7 @@ mod figures;
 mod identity_providers;
 mod introspection;
 mod message_providers;
+mod message_wordings;
 mod sessions;
 mod sign_ins;
 mod stores;
@@ -21,12 +22,14 @@ use crate::kernel::clock::Clock;
 use crate::kernel::database::Pool;
 use crate::resources::{Extension, ResourceState};
 use crate::storefront::company_providers::CompanyProviders;
+use crate::storefront::company_wordings::CompanyWordings;
 use crate::storefront::message_providers::MessageProviders;
 use crate::storefront::state::Storefront;
 
 pub use customers::LARGER_BODY;
 pub use identity_providers::IdentityProviderRecord;
 pub use message_providers::MessageProviderRecord;
+pub use message_wordings::MessageWordingRecord;
 pub use stores::{StoreBody, StoreRecord, Stores};
 pub use test_identities::TestIdentityRecord;
 
@@ -47,6 +50,7 @@ where
     Stores: FromRef<S>,
     CompanyProviders: FromRef<S>,
     MessageProviders: FromRef<S>,
+    CompanyWordings: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
@@ -57,6 +61,7 @@ where
         .route(Method::POST, "/identity-providers/{uuid}/test", identity_providers::test::doc(), identity_providers::test::test)
         .editable::<MessageProviderRecord>()
         .route(Method::POST, "/message-providers/{uuid}/test", message_providers::test::doc(), message_providers::test::test)
+        .editable::<MessageWordingRecord>()
         .merge(customers::extension())
         .route(Method::POST, "/customers/{uuid}/revoke-tokens", sessions::revoke_all_doc(), sessions::revoke_all)
         .read_only::<sessions::SessionRecord>()

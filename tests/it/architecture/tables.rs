@@ -57,6 +57,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("tested_identities", "storefront/test_identities"),
     ("identity_providers", "storefront/company_providers"),
     ("message_providers", "storefront/message_providers"),
+    ("message_wordings", "storefront/company_wordings"),
     ("customers", "storefront/customers"),
     ("customer_records", "storefront/customers"),
     ("customer_identities", "storefront/customers"),

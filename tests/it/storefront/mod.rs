@@ -7,6 +7,7 @@ mod claims;
 mod closure;
 mod code_rules;
 mod codes;
+mod company_wordings;
 mod contact_change;
 mod customer_acts;
 mod customers_of_servers;

@@ -41,6 +41,7 @@ pub const RESOURCES: &[(&str, &str, Kind)] = &[
     ("storefront", "test-identities", Editable),
     ("storefront", "identity-providers", Editable),
     ("storefront", "message-providers", Editable),
+    ("storefront", "message-wordings", Editable),
     ("storefront", "customers", Log),
     ("storefront", "tokens", Log),
     ("storefront", "texts", Log),

@@ -24,7 +24,7 @@ use crate::providers::mail::Letter;
 use crate::providers::sms::Text;
 use crate::storefront::customers::Customer;
 use crate::storefront::message_providers::ProvidersOfCompany;
-use crate::storefront::messages::{Mail, Notice, Particulars, TextMessage};
+use crate::storefront::messages::{Mail, Notice, Particulars, StoreMessages, TextMessage};
 use crate::storefront::sending::{Channel, judge_text};
 use crate::storefront::sms_guard::{self, AskedText, Recipient, TextRefusal};
 use crate::storefront::state::Storefront;
@@ -95,7 +95,11 @@ impl Message {
 /// Tells the customer, whose proven contacts are those of before what happened. Whatever goes wrong, the caller goes on.
 pub async fn tell(storefront: &Storefront, customer: &Customer, occurrence: Occurrence<'_>) {
     let this = storefront.clone();
-    let messages = messages(storefront, customer, &occurrence);
+    let wording = storefront.wordings.of(occurrence.store).await.unwrap_or_else(|error| {
+        tracing::warn!(error = chain(&error), "the wording of a company could not be read");
+        storefront.wordings.deployment().of(occurrence.store.id)
+    });
+    let messages = messages(&wording, customer, &occurrence);
     let sending = async move {
         for message in messages {
             if let Err(error) = send(&this, &message).await {
@@ -108,14 +112,14 @@ pub async fn tell(storefront: &Storefront, customer: &Customer, occurrence: Occu
 }
 
 /// Words the messages to the proven contacts of the customer.
-fn messages(storefront: &Storefront, customer: &Customer, occurrence: &Occurrence<'_>) -> Vec<Message> {
+fn messages(wording: &StoreMessages, customer: &Customer, occurrence: &Occurrence<'_>) -> Vec<Message> {
     let Occurrence { store, languages, about, particulars, at } = *occurrence;
     let mail = customer.proven_email().map(|address| {
-        let mail = storefront.messages.notice(store, languages, about, particulars);
+        let mail = wording.notice(store, languages, about, particulars);
         Address::Email { address, mail }
     });
     let text = customer.proven_phone().map(|number| {
-        let text = storefront.messages.notice_text(store, languages, about, particulars);
+        let text = wording.notice_text(store, languages, about, particulars);
         Address::Phone { recipient: Recipient::told(number), text }
     });
     mail.into_iter()

@@ -37,6 +37,7 @@ impl Resource<'_> {
                 let account = json!({ "account_sid": "AC7", "from": "+15005550006" });
                 json!({ "channel": "sms", "kind": "twilio", "settings": account, "secret": "own-secret" })
             }
+            ("storefront", "message-wordings") => json!({ "language": "de", "messages": {} }),
             ("developers", "api-keys") => json!({ "name": "Reports", "scopes": ["read"] }),
             ("developers", "operators") => json!({ "email": "eve@acme.example", "role": "viewer" }),
             ("developers", "portal-links") => json!({ "owner": "tenant-7" }),
@@ -101,6 +102,7 @@ impl Resource<'_> {
             "tickets" => "subject",
             "test-identities" => return json!({ "code": format!("{time:06}") }),
             "identity-providers" => return json!({ "audiences": [text] }),
+            "message-wordings" => return json!({ "messages": { "sign_in": { "subject": text } } }),
             "message-providers" => return json!({ "settings": { "account_sid": "AC7", "from": text } }),
             _ => "name",
         };
