@@ -24,7 +24,7 @@ use crate::operators::{self, Operators};
 use crate::portal::Portal;
 use crate::providers::mailbox::Mailbox;
 use crate::realtime::Realtime;
-use crate::storefront::{self, CompanyProviders, RegistrationHooks, Storefront, Stores};
+use crate::storefront::{self, CompanyProviders, CompanyWordings, MessageProviders, RegistrationHooks, Storefront, Stores};
 use crate::webhooks::{self, Webhooks};
 
 /// Declares the struct of all module states, and implements `FromRef` for each, so that handlers can extract it.
@@ -64,6 +64,10 @@ app_state! {
     pub company_providers: CompanyProviders,
     /// The registration hooks of stores, as a resource.
     pub registration_hooks: RegistrationHooks,
+    /// What the messages of companies are sent by, as a resource.
+    pub message_providers: MessageProviders,
+    /// The wording of companies, as a resource.
+    pub wordings: CompanyWordings,
     /// Token and channel checks for a socket server.
     pub realtime: Realtime,
     /// The fleet.
@@ -176,6 +180,8 @@ impl AppState {
             stores: Stores::of(&storefront),
             company_providers: storefront.company_providers().clone(),
             registration_hooks: storefront.registration_hooks().clone(),
+            message_providers: storefront.message_providers().clone(),
+            wordings: storefront.wordings().clone(),
             storefront,
             realtime: Realtime::new(pool.clone(), clock.clone(), process.socket_key.clone(), config.socket.clone()),
             positions: Positions::new(&fleet, lifecycle),

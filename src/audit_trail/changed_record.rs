@@ -5,8 +5,8 @@ use std::fmt;
 use uuid::Uuid;
 
 use crate::kernel::ids::{
-    CompanyId, CustomerId, GatewayId, IdentityProviderId, KeyId, OperatorId, OperatorSessionId, PortalLinkId, RegistrationHookId, StoreId,
-    SubscriptionId, TestIdentityId,
+    CompanyId, CustomerId, GatewayId, IdentityProviderId, KeyId, MessageProviderId, MessageWordingId, OperatorId, OperatorSessionId,
+    PortalLinkId, RegistrationHookId, StoreId, SubscriptionId, TestIdentityId,
 };
 
 /// What was done to a record.
@@ -72,6 +72,10 @@ pub enum ChangedRecord {
     IdentityProvider(IdentityProviderId),
     /// A server that is asked before a customer registers.
     RegistrationHook(RegistrationHookId),
+    /// What a company's texts or mails are sent by.
+    MessageProvider(MessageProviderId),
+    /// What a company's texts and mails say.
+    MessageWording(MessageWordingId),
 }
 
 impl ChangedRecord {
@@ -90,6 +94,8 @@ impl ChangedRecord {
         "test_identity",
         "identity_provider",
         "registration_hook",
+        "message_provider",
+        "message_wording",
     ];
 
     /// One of [`Self::KINDS`].
@@ -108,6 +114,8 @@ impl ChangedRecord {
             Self::TestIdentity(_) => "test_identity",
             Self::IdentityProvider(_) => "identity_provider",
             Self::RegistrationHook(_) => "registration_hook",
+            Self::MessageProvider(_) => "message_provider",
+            Self::MessageWording(_) => "message_wording",
         }
     }
 
@@ -125,6 +133,8 @@ impl ChangedRecord {
             Self::TestIdentity(id) => id.uuid(),
             Self::IdentityProvider(id) => id.uuid(),
             Self::RegistrationHook(id) => id.uuid(),
+            Self::MessageProvider(id) => id.uuid(),
+            Self::MessageWording(id) => id.uuid(),
         }
     }
 
@@ -144,6 +154,8 @@ impl ChangedRecord {
             Self::TestIdentity(id.into()),
             Self::IdentityProvider(id.into()),
             Self::RegistrationHook(id.into()),
+            Self::MessageProvider(id.into()),
+            Self::MessageWording(id.into()),
         ];
         kinds.into_iter().find(|record| record.kind() == kind)
     }
@@ -165,6 +177,8 @@ impl fmt::Display for ChangedRecord {
             Self::TestIdentity(id) => id.fmt(f),
             Self::IdentityProvider(id) => id.fmt(f),
             Self::RegistrationHook(id) => id.fmt(f),
+            Self::MessageProvider(id) => id.fmt(f),
+            Self::MessageWording(id) => id.fmt(f),
         }
     }
 }

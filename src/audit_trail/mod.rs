@@ -1,6 +1,6 @@
 //! The audit trail: who changed the records that decide what others may do and where data goes.
 //!
-//! These are API keys, stores and their keys, webhooks, gateways, identity providers, operators and portal links, and what operators do to the account of a
+//! These are API keys, stores and their keys, webhooks, gateways, identity and message providers, wordings, operators and portal links, and what operators do to the account of a
 //! customer, and that a company is suspended or resumed. Whoever changes one of them calls [`record`] in the
 //! transaction of the change, so that a change and its entry are committed together or not at all. An entry names the fields that were
 //! changed and has none of their values, so no secret can get into the trail. [`crate::developers`] lists the entries.

@@ -89,6 +89,8 @@ pub const TABLES: &[(&str, &str)] = &[
     ("test_identities", OWN),
     ("identity_providers", OWN),
     ("registration_hooks", OWN),
+    ("message_providers", OWN),
+    ("message_wordings", OWN),
     ("store_keys", OF_STORES),
     ("stores", OWN),
     ("operator_mails", OF_OPERATORS),

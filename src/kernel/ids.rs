@@ -144,6 +144,10 @@ typed_ids! {
     RegistrationHookId, "registrationhook";
     /// A passkey of a customer.
     PasskeyId, "passkey";
+    /// What a company's texts or mails are sent by.
+    MessageProviderId, "messageprovider";
+    /// What a company's texts and mails say in one language.
+    MessageWordingId, "messagewording";
     /// A customer's session, as operators refer to it. It differs from the number at the start of the token.
     SessionId, "session";
     /// An entry of the sign-in audit log.

@@ -5,6 +5,7 @@ mod body;
 pub mod breached_passwords;
 pub mod card;
 pub mod challenge;
+pub mod hook;
 pub mod identity;
 pub mod mail;
 pub mod mailbox;

@@ -22,6 +22,8 @@
 //! company_providers         identity providers of companies, in place of those of the deployment
 //! challenges                what a suspicious request has to show
 //! registration_hooks        servers of companies that are asked before a customer registers
+//! message_providers         what the texts and mails of companies are sent by, likewise
+//! company_wordings          the wording of companies, over that of the deployment
 //! caches  messages          sessions and stores for a second; the wording of texts and mails
 //! tokens                    tokens of customers: issued, looked up, revoked
 //! audit                     every attempt to sign in
@@ -69,8 +71,10 @@ mod card;
 mod challenges;
 mod codes;
 mod company_providers;
+mod company_wordings;
 mod customers;
 mod guessing;
+mod message_providers;
 mod messages;
 mod metrics;
 mod moving_in;
@@ -98,7 +102,9 @@ pub use access::SignedInCustomer;
 pub use accounts::ending::{end_all_of_company, end_session_of_company};
 pub use accounts::export::{Exported, export_customer};
 pub use company_providers::CompanyProviders;
+pub use company_wordings::CompanyWordings;
 pub use customers::{ProvenContacts, company_of_customer, find_proven_contacts};
+pub use message_providers::MessageProviders;
 pub use messages::{Fault, Messages, MessagesError, Settings as MessagesSettings};
 pub use moving_in::{Import, Options as ImportOptions, Report as ImportReport};
 pub use receipts::{receipt_description, receipt_routes};
@@ -116,8 +122,14 @@ use accounts::{
 use sending::notices;
 
 /// The columns that hold secrets.
-pub const SEALED: [SealedColumn; 5] =
-    [devices::SEALED, company_providers::SEALED, registration_hooks::SEALED[0], registration_hooks::SEALED[1], second_factors::SEALED];
+pub const SEALED: [SealedColumn; 6] = [
+    devices::SEALED,
+    company_providers::SEALED,
+    message_providers::SEALED,
+    registration_hooks::SEALED[0],
+    registration_hooks::SEALED[1],
+    second_factors::SEALED,
+];
 
 impl Storefront {
     /// Deletes expired data: windows of limits that have passed, codes and tallies of wrong guesses older than a day (a month if they locked

@@ -31,7 +31,9 @@ use crate::storefront::audit::Refusals;
 use crate::storefront::caches::Caches;
 use crate::storefront::challenges::Challenges;
 use crate::storefront::company_providers::{self, CompanyProviders};
+use crate::storefront::company_wordings::CompanyWordings;
 use crate::storefront::guessing::{Client, Guess, Kind};
+use crate::storefront::message_providers::{self, MessageProviders};
 use crate::storefront::messages::Messages;
 use crate::storefront::metrics::Metrics;
 use crate::storefront::registration_hooks::{self, RegistrationHooks};
@@ -142,14 +144,17 @@ pub struct Shared {
     pub(super) application_key: ApplicationKey,
     pub(super) lifecycle: Lifecycle,
     pub(super) hashing: PasswordHashing,
+    /// What the providers of the deployment report of texts.
     pub(super) sms: Sms,
     /// Has the SMS guard judge texts.
     pub(super) texts: Judging,
     pub(super) mail: Mail,
-    pub(super) messages: Messages,
+    /// The wording of texts and mails.
+    pub(super) wordings: CompanyWordings,
     pub(super) identity_providers: IdentityProviders,
     pub(super) company_providers: CompanyProviders,
     pub(super) registration_hooks: RegistrationHooks,
+    pub(super) message_providers: MessageProviders,
     pub(super) card: Card,
     pub(super) breached_passwords: BreachedPasswords,
     /// Asks suspicious requests for a challenge.
@@ -217,6 +222,14 @@ impl Storefront {
             deployment: identity_providers.clone(),
             clients: company_clients.clone(),
         });
+        let message_providers = MessageProviders::new(message_providers::Parts {
+            pool: pool.clone(),
+            clock: clock.clone(),
+            key: application_key.clone(),
+            sms: sms.clone(),
+            mail: mail.clone(),
+            clients: company_clients.clone(),
+        });
         let metrics = Metrics::default();
         let registration_hooks = RegistrationHooks::new(registration_hooks::Parts {
             pool: pool.clone(),
@@ -225,13 +238,12 @@ impl Storefront {
             hooks: Hooks::new(company_clients),
             metrics: metrics.clone(),
         });
+        let wordings = CompanyWordings::new(pool.clone(), clock.clone(), messages);
         let breached_passwords = BreachedPasswords::new(settings.breached_passwords.as_ref());
-        let metrics = Metrics::default();
         let challenges = Challenges::new(ChallengeService::new(&settings.challenge), pool.clone(), metrics.clone());
         let throttle = LocalRateLimiter::new(settings.requests_per_minute);
         let unknown_keys = FailureLimiter::new(settings.requests_per_minute);
         let deployment = DeploymentLimits {
-            has_provider: sms.is_available(),
             daily_texts_per_number: settings.daily_texts_per_number.into(),
             unreachable_for: bounded(settings.unreachable_for),
         };
@@ -247,10 +259,11 @@ impl Storefront {
             sms,
             texts,
             mail,
-            messages,
+            wordings,
             identity_providers,
             company_providers,
             registration_hooks,
+            message_providers,
             card,
             breached_passwords,
             challenges,
@@ -279,6 +292,16 @@ impl Storefront {
         &self.registration_hooks
     }
 
+    /// What the messages of companies are sent by.
+    pub fn message_providers(&self) -> &MessageProviders {
+        &self.message_providers
+    }
+
+    /// The wording of companies.
+    pub fn wordings(&self) -> &CompanyWordings {
+        &self.wordings
+    }
+
     /// Reserves a place for a password of a customer.
     pub(super) fn reserve_hashing(&self, store: StoreId, client: &Client) -> Result<HashingPlace, HashingBusy> {
         self.hashing.reserve(Asker { group: store.uuid(), network: client.network })
@@ -288,8 +311,7 @@ impl Storefront {
     pub fn register(&self, registry: &mut Registry) {
         self.metrics.register(registry);
         self.hashing.register(registry);
-        self.sms.register(registry);
-        self.mail.register(registry);
+        self.message_providers.register(registry);
     }
 
     /// What is measured of the queue of texts that wait to be judged.

@@ -1,6 +1,7 @@
-//! HTTP clients for addresses that companies name besides their endpoints, such as those of their identity providers. They connect only
-//! where webhooks may be sent to, whatever a name resolves to by then.
+//! HTTP clients and connections for addresses that companies name besides their endpoints, such as those of their identity providers and mail
+//! servers. They connect only where webhooks may be sent to, whatever a name resolves to by then.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,9 @@ use reqwest::Client;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
 use rustls::ClientConfig;
+use rustls::pki_types::CertificateDer;
+use tokio::net::TcpStream;
+use url::Host;
 
 use crate::kernel::ids::CompanyId;
 use crate::webhooks::targets::{CheckedNames, EndpointUrl, TargetError, Targets};
@@ -25,7 +29,8 @@ pub struct CompanyClients(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     targets: Targets,
-    tls: ClientConfig,
+    tls: Arc<ClientConfig>,
+    roots: Arc<[CertificateDer<'static>]>,
 }
 
 /// Why there is no client.
@@ -40,9 +45,30 @@ pub enum NoClient {
 }
 
 impl CompanyClients {
-    pub(super) fn new(targets: Targets, mut tls: ClientConfig) -> Self {
-        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Self(Arc::new(Shared { targets, tls }))
+    pub(super) fn new(targets: Targets, tls: ClientConfig, roots: Arc<[CertificateDer<'static>]>) -> Self {
+        Self(Arc::new(Shared { targets, tls: Arc::new(tls), roots }))
+    }
+
+    /// How TLS is spoken to what is no HTTP server.
+    pub fn tls(&self) -> Arc<ClientConfig> {
+        Arc::clone(&self.0.tls)
+    }
+
+    /// The authorities that are trusted beside those of the system.
+    pub fn roots(&self) -> Arc<[CertificateDer<'static>]> {
+        Arc::clone(&self.0.roots)
+    }
+
+    /// The check when a company names a host, to report an error.
+    pub async fn check_host(&self, company: CompanyId, host: &Host<String>) -> Result<(), TargetError> {
+        self.0.targets.addresses(Some(company), host).await.map(drop)
+    }
+
+    /// A connection of a company to a host that it names, at an address that may be connected to.
+    pub async fn connect(&self, company: CompanyId, host: &Host<String>, port: u16) -> io::Result<TcpStream> {
+        let addresses = self.0.targets.addresses(Some(company), host).await.map_err(io::Error::other)?;
+        let addresses: Vec<_> = addresses.into_iter().map(|address| (address, port).into()).collect();
+        TcpStream::connect::<&[std::net::SocketAddr]>(&addresses).await
     }
 
     /// The check when a company names an address, to report an error.
@@ -60,7 +86,9 @@ impl CompanyClients {
         for url in urls {
             self.0.targets.check_literal(url)?;
         }
-        let builder = Client::builder().tls_backend_preconfigured(self.0.tls.clone()).https_only(true).no_proxy();
+        let mut tls = (*self.0.tls).clone();
+        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let builder = Client::builder().tls_backend_preconfigured(tls).https_only(true).no_proxy();
         let builder = builder.dns_resolver(Arc::new(OfCompany(self.0.targets.asked_by(Some(company))))).redirect(Policy::none());
         let builder = builder.pool_max_idle_per_host(1).pool_idle_timeout(IDLE_TIMEOUT);
         Ok(builder.connect_timeout(CONNECT_TIMEOUT).timeout(timeout).build()?)

@@ -52,8 +52,8 @@ impl Delivering {
             roots.extend(certificates.map_err(|error| SettingsError::NotCertificates(path.clone(), error))?);
         }
         let targets = Targets::new(&settings.allowed_networks, resolver);
-        let tls = trusting(roots).map_err(SettingsError::NoClient)?;
-        let company_clients = CompanyClients::new(targets.clone(), tls.clone());
+        let tls = trusting(roots.clone()).map_err(SettingsError::NoClient)?;
+        let company_clients = CompanyClients::new(targets.clone(), tls.clone(), roots.into());
         let sender = Sender::new(targets.clone(), clock, tls, traces.clone());
         Ok(Self { targets, company_clients, sender, permits: Arc::new(Permits::new(settings.concurrency())), traces })
     }

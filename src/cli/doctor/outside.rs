@@ -33,7 +33,6 @@ pub(super) async fn texts(config: &Config) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     for (name, address) in sms.addresses() {
-        let name = name.as_str();
         findings.push(match address {
             None => Note(format!("{name} sends nothing: it only writes to the log that a text would have been sent")),
             Some(address) => match reach(&address).await {

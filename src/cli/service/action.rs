@@ -75,6 +75,18 @@ pub const KINDS: &[Kind] = &[
         columns: &["id", "store", "url", "status", "on_failure", "created_at"],
     },
     Kind {
+        command: "message-provider",
+        about: "What a company's texts and mails are sent by, in place of the providers of the deployment",
+        routes: ("storefront", "message-providers"),
+        columns: &["id", "channel", "kind", "status", "created_at"],
+    },
+    Kind {
+        command: "message-wording",
+        about: "What a company's texts and mails say, in place of the words of the deployment",
+        routes: ("storefront", "message-wordings"),
+        columns: &["id", "language", "created_at"],
+    },
+    Kind {
         command: "changes",
         about: "The audit trail of a running service: who changed what",
         routes: ("developers", "changes"),

@@ -39,6 +39,8 @@ const GROUPS: [(&str, &[(&str, &str)]); 4] = [
             ("storefront", "test-identities"),
             ("storefront", "identity-providers"),
             ("storefront", "registration-hooks"),
+            ("storefront", "message-providers"),
+            ("storefront", "message-wordings"),
             ("developers", "api-keys"),
             ("ledger", "gateways"),
             ("developers", "replays"),

@@ -1,4 +1,5 @@
-//! Cryptography: the application key, digests and their comparison, message authentication codes, randomness, one-time passwords.
+//! Cryptography: the application key, digests and their comparison, message authentication codes and the signatures made of them, randomness,
+//! one-time passwords.
 
 mod application_key;
 mod digest;
@@ -6,6 +7,7 @@ mod mac;
 mod master_key;
 mod random;
 mod secret_token;
+mod standard_webhooks;
 mod totp;
 mod typed_code;
 
@@ -15,5 +17,6 @@ pub use mac::{hmac_sha1, hmac_sha256, hmac_sha384, hmac_sha512};
 pub use master_key::Fingerprint;
 pub use random::{random_base62, random_bytes, random_digits, random_hex};
 pub(crate) use secret_token::secret_token;
+pub use standard_webhooks::standard_signature;
 pub use totp::TotpSecret;
 pub use typed_code::TypedCode;

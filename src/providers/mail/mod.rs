@@ -5,28 +5,32 @@
 //!
 //! A mail is refused, cannot be handed over, or times out: a server that does not respond in time may have accepted the mail. Each mail has
 //! its own connection, which is closed after a timeout, so that no later mail reads a late response.
+//!
+//! A company may have a sender of its own ([`own`]).
 
+mod message;
+mod own;
 mod server;
 
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use lettre::message::header::{Header, HeaderName, HeaderValue};
-use lettre::message::{Mailbox as Party, MultiPart, SinglePart};
-use lettre::{Address, Message};
+use lettre::Message;
+use lettre::message::Mailbox as Party;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::timeout;
 use url::Url;
 
 use crate::contact::EmailAddress;
-use crate::kernel::ids::uuid_v7;
 use crate::kernel::metrics::{Counter, Family, Registry};
 use crate::kernel::settings;
 use crate::kernel::traces::{self, SpanKind};
 use crate::providers::mailbox::{Captured, Channel, Mailbox};
 
+use message::message;
 use server::{Refusal, Server};
 
+pub use own::{OwnMail, OwnSettings, OwnSettingsError, Security, Trust};
 pub use server::InvalidSmtpUrl;
 
 const CONNECT_TIME_LIMIT: Duration = Duration::from_secs(3);
@@ -65,6 +69,7 @@ pub enum SettingsError {
 }
 
 /// A mail to one address.
+#[derive(Clone, Copy)]
 pub struct Letter<'a> {
     /// The address of the recipient.
     pub to: &'a EmailAddress,
@@ -74,7 +79,7 @@ pub struct Letter<'a> {
     pub text: &'a str,
     /// The body as HTML, for mail programs that show HTML.
     pub html: Option<&'a str>,
-    /// The verification code in the body. Only the mailbox uses it.
+    /// The verification code in the body. Only the mailbox and hooks use it.
     pub code: Option<&'a SecretString>,
     /// When the mail is sent.
     pub at: DateTime<Utc>,
@@ -160,27 +165,31 @@ impl Mail {
     /// Sends the mail. The mailbox gets it too, unless the server did not accept it.
     pub async fn send(&self, letter: Letter<'_>) -> Result<(), SendMailError> {
         let sent = self.hand_over(&letter).await;
-        let outcome = match &sent {
+        self.note(&letter, &sent);
+        sent
+    }
+
+    fn note(&self, letter: &Letter<'_>, sent: &Result<(), SendMailError>) {
+        let outcome = match sent {
             Ok(()) => "taken",
             Err(SendMailError::Silence) => "silence",
             Err(SendMailError::Unreachable(_)) => "unreachable",
             Err(SendMailError::NotTaken(_)) => "not_taken",
         };
         self.sent.get_or_create(&MailLabels { outcome }).inc();
-        match &sent {
-            Ok(()) => self.capture(&letter),
+        match sent {
+            Ok(()) => self.capture(letter),
             Err(SendMailError::Silence) => {
                 tracing::warn!("the mail server did not respond in time");
-                self.capture(&letter);
+                self.capture(letter);
             }
             Err(SendMailError::NotTaken(_) | SendMailError::Unreachable(_)) => {}
         }
-        sent
     }
 
     async fn hand_over(&self, letter: &Letter<'_>) -> Result<(), SendMailError> {
         match &self.server {
-            Some(server) => self.hand_over_to(server, self.message(letter)?).await,
+            Some(server) => self.hand_over_to(server, message(&self.from, letter)?).await,
             None if self.mailbox.is_some() => Ok(()),
             None => {
                 tracing::warn!("a mail was not sent, because mail.smtp_url names no mail server");
@@ -206,18 +215,6 @@ impl Mail {
         sent
     }
 
-    fn message(&self, letter: &Letter<'_>) -> Result<Message, SendMailError> {
-        let to: Address = letter.to.as_str().parse().map_err(SendMailError::not_taken)?;
-        let id = format!("<{}@{}>", uuid_v7(letter.at).simple(), self.from.email.domain());
-        let builder = Message::builder().from(self.from.clone()).to(Party::new(None, to)).subject(letter.subject);
-        let builder = builder.message_id(Some(id)).header(AutoSubmitted);
-        let message = match letter.html {
-            Some(html) => builder.multipart(MultiPart::alternative_plain_html(letter.text.to_owned(), html.to_owned())),
-            None => builder.singlepart(SinglePart::plain(letter.text.to_owned())),
-        };
-        message.map_err(SendMailError::not_taken)
-    }
-
     fn capture(&self, letter: &Letter<'_>) {
         if let Some(mailbox) = &self.mailbox {
             mailbox.capture(Captured {
@@ -234,30 +231,16 @@ impl Mail {
 }
 
 fn refused(refusal: Refusal) -> SendMailError {
-    let (Refusal::Recipient(error) | Refusal::Other(error)) = &refusal;
     // The text of the response may contain the address, so only its status is logged.
-    tracing::warn!(status = ?error.status(), "the mail server did not accept a mail");
+    let status = match &refusal {
+        Refusal::Recipient(error) | Refusal::Other(error) => error.status(),
+        Refusal::Connection(_) => None,
+    };
+    tracing::warn!(?status, "the mail server did not accept a mail");
     match refusal {
         Refusal::Recipient(error) => SendMailError::Unreachable(error.into()),
         Refusal::Other(error) => SendMailError::not_taken(error),
-    }
-}
-
-/// Says that a program sent the mail, so that no program answers it (RFC 3834, section 5).
-#[derive(Clone, Debug)]
-struct AutoSubmitted;
-
-impl Header for AutoSubmitted {
-    fn name() -> HeaderName {
-        HeaderName::new_from_ascii_str("Auto-Submitted")
-    }
-
-    fn parse(_: &str) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
-        Ok(Self)
-    }
-
-    fn display(&self) -> HeaderValue {
-        HeaderValue::new(Self::name(), "auto-generated".to_owned())
+        Refusal::Connection(error) => SendMailError::not_taken(error),
     }
 }
 

@@ -51,6 +51,8 @@ pub(super) enum Refusal {
     Recipient(#[source] smtp::Error),
     #[error("the mail was not taken")]
     Other(#[from] smtp::Error),
+    #[error("the connection failed")]
+    Connection(#[source] std::io::Error),
 }
 
 impl Server {
@@ -119,7 +121,7 @@ impl Server {
 }
 
 /// The addresses and the encoded mail are ASCII, so no extension of the server is needed.
-async fn hand_over(connection: &mut AsyncSmtpConnection, message: &Message) -> Result<(), Refusal> {
+pub(super) async fn hand_over(connection: &mut AsyncSmtpConnection, message: &Message) -> Result<(), Refusal> {
     let envelope = message.envelope();
     connection.command(Mail::new(envelope.from().cloned(), Vec::new())).await?;
     for recipient in envelope.to() {

@@ -3,8 +3,6 @@
 use reqwest::StatusCode;
 use serde::Serialize;
 
-use crate::providers::sms::ProviderName;
-
 /// The meaning of a provider's error response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -93,7 +91,7 @@ impl SendTextError {
 /// A provider that was tried, and its error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProviderAnswer {
-    /// The name of the provider in `sms.providers`.
+    /// The name of the provider in `sms.providers`, or `own` for that of a company.
     pub provider: &'static str,
     /// The meaning of the response.
     pub answer: SendTextErrorKind,
@@ -102,8 +100,8 @@ pub struct ProviderAnswer {
 }
 
 impl ProviderAnswer {
-    pub(super) fn new(provider: ProviderName, error: SendTextError) -> Self {
-        Self { provider: provider.as_str(), answer: error.kind, detail: error.detail }
+    pub(super) fn new(provider: &'static str, error: SendTextError) -> Self {
+        Self { provider, answer: error.kind, detail: error.detail }
     }
 }
 

@@ -1,7 +1,6 @@
 //! What is counted of texts that are handed to providers.
 
 use crate::kernel::metrics::{Counter, Family, Registry};
-use crate::providers::sms::ProviderName;
 
 crate::labels! {
     /// The provider.
@@ -14,7 +13,7 @@ crate::labels! {
 crate::labels! {
     /// Of a text that was handed to a provider.
     pub struct HandedLabels {
-        /// The name of the provider in the settings.
+        /// The name of the provider in the settings; `own` for those of all companies.
         pub provider: &'static str,
         /// `taken`, `silence`, `number_refused` or `failed`.
         pub outcome: &'static str,
@@ -30,7 +29,7 @@ impl Metrics {
         registry.register("portico_sms_handed_over", "Texts that were handed to a provider, and what came of it", &self.0);
     }
 
-    pub(super) fn count(&self, provider: ProviderName, outcome: &'static str) {
-        self.0.get_or_create(&HandedLabels { provider: provider.as_str(), outcome }).inc();
+    pub(super) fn count(&self, provider: &'static str, outcome: &'static str) {
+        self.0.get_or_create(&HandedLabels { provider, outcome }).inc();
     }
 }

@@ -11,11 +11,14 @@
 //!
 //! Not guaranteed: breakers are in memory, per instance. Every instance detects a failing provider by itself, at the cost of a
 //! few texts, which needs no coordination.
+//!
+//! A company may have a provider of its own ([`own`]), which is tried before those of the settings or in their place.
 
 pub(super) mod breaker;
 mod exchange;
 mod failure;
 mod metrics;
+mod own;
 mod provider;
 mod providers;
 mod receipt;
@@ -31,6 +34,7 @@ use url::Url;
 use crate::contact::PhoneNumber;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::metrics::{Kind, Registry};
+use crate::providers::hook::About;
 use crate::providers::mailbox::{Captured, Channel, Mailbox};
 use failure::SendTextError;
 use metrics::{Metrics, ProviderLabels};
@@ -38,7 +42,8 @@ use provider::Provider;
 use receipt::Receipts;
 
 pub use failure::{ProviderAnswer, SendTextErrorKind, TextNotSent};
-pub use providers::{ProviderName, Settings};
+pub use own::{OwnSettings, OwnSms};
+pub use providers::{OwnHttpSettings, ProviderName, Settings};
 pub use receipt::{Delivery, DeliveryReceipt, NotGenuine, PATH as RECEIPTS_PATH, ReceivedReceipt};
 pub use settings::SettingsError;
 
@@ -48,8 +53,10 @@ pub struct Text<'a> {
     pub to: &'a PhoneNumber,
     /// The body of the text.
     pub body: &'a str,
-    /// The verification code in the body. Only the mailbox uses it.
+    /// The verification code in the body. Only the mailbox and hooks use it.
     pub code: Option<&'a SecretString>,
+    /// What the text is for.
+    pub about: About<'a>,
     /// When the text is sent.
     pub at: DateTime<Utc>,
 }
@@ -66,18 +73,21 @@ pub struct TakenText {
 /// Sends texts, if a provider or the mailbox is configured ([`Sms::is_available`]). Clones share the breakers.
 #[derive(Clone, Debug)]
 pub struct Sms {
-    providers: Arc<[Provider]>,
+    providers: Arc<[Arc<Provider>]>,
     mailbox: Option<Mailbox>,
     receipts: Option<Receipts>,
     metrics: Metrics,
+    /// What providers of companies have in common with those of the settings: addresses, timeouts, circuit breakers.
+    settings: Arc<Settings>,
 }
 
 impl Sms {
     /// Creates the clients from the settings. With a mailbox, every text is also stored there, and no provider is required.
     pub fn new(settings: &Settings, mailbox: Option<Mailbox>) -> Result<Self, SettingsError> {
         let metrics = Metrics::default();
-        let providers = settings.providers.iter().map(|name| Provider::new(*name, settings, metrics.clone())).collect::<Result<_, _>>()?;
-        Ok(Self { providers, mailbox, receipts: None, metrics })
+        let built = settings.providers.iter().map(|name| Provider::new(*name, settings, metrics.clone()).map(Arc::new));
+        let providers = built.collect::<Result<_, _>>()?;
+        Ok(Self { providers, mailbox, receipts: None, metrics, settings: Arc::new(settings.clone()) })
     }
 
     /// Has providers report of texts, if `sms.receipts_url` says where. The key makes the tokens of the addresses.
@@ -92,7 +102,7 @@ impl Sms {
         let providers = Arc::clone(&self.providers);
         let open = move || {
             let is_open = |provider: &Provider| f64::from(u8::from(provider.next_trial().is_some()));
-            providers.iter().map(|provider| (ProviderLabels { provider: provider.name().as_str() }, is_open(provider))).collect()
+            providers.iter().map(|provider| (ProviderLabels { provider: provider.name() }, is_open(provider))).collect()
         };
         registry.read("portico_sms_breaker_open", "Whether the provider is skipped because it failed", Kind::Gauge, open);
     }
@@ -103,7 +113,7 @@ impl Sms {
     }
 
     /// The providers in their order, each with its URL. The `log` provider has none.
-    pub fn addresses(&self) -> impl Iterator<Item = (ProviderName, Option<Url>)> {
+    pub fn addresses(&self) -> impl Iterator<Item = (&'static str, Option<Url>)> {
         self.providers.iter().map(|provider| (provider.name(), provider.address()))
     }
 
@@ -130,7 +140,7 @@ impl Sms {
         (provider, token): (ProviderName, &str),
         received: &ReceivedReceipt<'_>,
     ) -> Result<Option<DeliveryReceipt>, NotGenuine> {
-        let (Some(receipts), Some(found)) = (&self.receipts, self.providers.iter().find(|found| found.name() == provider)) else {
+        let (Some(receipts), Some(found)) = (&self.receipts, self.providers.iter().find(|found| found.of_settings() == Some(provider))) else {
             return Ok(None);
         };
         found.read_receipt(&receipts.url_with(provider, token), received)
@@ -138,9 +148,10 @@ impl Sms {
 
     async fn hand_over(&self, text: &Text<'_>) -> Result<Option<TakenText>, TextNotSent> {
         let send = async |provider: &Provider| {
-            let callback = self.receipts.as_ref().map(|receipts| receipts.url(provider.name()));
+            let reporting = self.receipts.as_ref().zip(provider.of_settings());
+            let callback = reporting.map(|(receipts, name)| receipts.url(name));
             let message = provider.send(text, callback.as_deref()).await?;
-            Ok(message.filter(|_| callback.is_some()).map(|message| TakenText { provider: provider.name(), message }))
+            Ok(reporting.zip(message).map(|((_, provider), message)| TakenText { provider, message }))
         };
         let mut answers = Vec::new();
         // The filter runs lazily, right before each attempt: an open breaker may admit this text as its trial.

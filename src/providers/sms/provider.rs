@@ -1,33 +1,54 @@
-//! A configured provider with its circuit breaker.
+//! A provider of the settings or of a company, with its circuit breaker.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
+use tokio::sync::Semaphore;
 use url::Url;
 
 use crate::providers::sms::breaker::Breaker;
 use crate::providers::sms::exchange::Receipt;
-use crate::providers::sms::failure::SendTextError;
+use crate::providers::sms::failure::{SendTextError, SendTextErrorKind};
 use crate::providers::sms::metrics::Metrics;
 use crate::providers::sms::providers::Client;
-use crate::providers::sms::{DeliveryReceipt, NotGenuine, ProviderName, ReceivedReceipt, Settings, SettingsError, Text};
+use crate::providers::sms::{DeliveryReceipt, NotGenuine, ProviderName, ReceivedReceipt, Settings, SettingsError, Text, breaker};
+
+/// The name of every provider of a company.
+const OWN: &str = "own";
+/// The texts that one company's provider is asked to send at the same time, for each instance.
+const MAX_AT_ONCE: usize = 50;
 
 /// A provider with its circuit breaker.
 #[derive(Debug)]
 pub(super) struct Provider {
-    name: ProviderName,
+    /// Which of the settings it is. `None`: that of a company.
+    of_settings: Option<ProviderName>,
     client: Client,
     breaker: Mutex<Breaker>,
+    /// How many texts it may be asked to send at the same time. A provider of the settings has no such limit.
+    places: Option<Semaphore>,
     metrics: Metrics,
 }
 
 impl Provider {
     pub(super) fn new(name: ProviderName, settings: &Settings, metrics: Metrics) -> Result<Self, SettingsError> {
-        Ok(Self { name, client: Client::new(name, settings)?, breaker: Mutex::new(Breaker::new(settings.breaker)), metrics })
+        let client = Client::new(name, settings)?;
+        Ok(Self { of_settings: Some(name), client, breaker: Mutex::new(Breaker::new(settings.breaker)), places: None, metrics })
     }
 
-    pub(super) fn name(&self) -> ProviderName {
-        self.name
+    /// The provider of a company.
+    pub(super) fn own(client: Client, breaker: breaker::Settings, metrics: Metrics) -> Self {
+        let places = Some(Semaphore::new(MAX_AT_ONCE));
+        Self { of_settings: None, client, breaker: Mutex::new(Breaker::new(breaker)), places, metrics }
+    }
+
+    /// Which of the settings it is. `None`: that of a company.
+    pub(super) fn of_settings(&self) -> Option<ProviderName> {
+        self.of_settings
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        self.of_settings.map_or(OWN, ProviderName::as_str)
     }
 
     pub(super) fn address(&self) -> Option<Url> {
@@ -52,6 +73,8 @@ impl Provider {
     /// Sends a text and records the outcome in the breaker. Returns what the provider calls the text, if it says so; it reports of it to
     /// `callback`.
     pub(super) async fn send(&self, text: &Text<'_>, callback: Option<&str>) -> Result<Option<String>, SendTextError> {
+        let place = self.places.as_ref().map(Semaphore::try_acquire).transpose();
+        let _place = place.map_err(|_| SendTextError::new(SendTextErrorKind::RateLimited, "too many texts at the same time"))?;
         let sent = self.client.send(text, callback).await;
         let outcome = match &sent {
             Ok(Receipt::Taken(_)) => "taken",
@@ -59,7 +82,7 @@ impl Provider {
             Err(error) if error.kind.is_about_the_number() => "number_refused",
             Err(_) => "failed",
         };
-        self.metrics.count(self.name, outcome);
+        self.metrics.count(self.name(), outcome);
         match &sent {
             Ok(Receipt::Taken(_)) => self.breaker().note_health(),
             // A provider that rejects the number works.
@@ -75,7 +98,7 @@ impl Provider {
     }
 
     fn note_failure(&self, reason: &str, now: DateTime<Utc>) {
-        let provider = self.name.as_str();
+        let provider = self.name();
         tracing::warn!(provider, reason, "a provider did not accept a text");
         if self.breaker().note_failure(now) {
             tracing::warn!(provider, "the circuit breaker of a provider opened; the provider is skipped for a while");

@@ -16,6 +16,7 @@ use crate::kernel::crypto::random_digits;
 use crate::kernel::database::{Connection, Transaction};
 use crate::kernel::ids::{CodeId, CustomerId, TestIdentityId};
 use crate::kernel::languages::AcceptedLanguages;
+use crate::providers::hook::About;
 use crate::providers::mail::{Letter, SendMailError};
 use crate::providers::sms::Text;
 use crate::storefront::challenges::{self, Shown};
@@ -64,6 +65,10 @@ impl IssueRequest {
 
     fn occasion<'a>(&'a self, code: &'a SecretString) -> Occasion<'a> {
         Occasion { store: &self.store, purpose: self.purpose, languages: &self.languages, code }
+    }
+
+    fn about<'a>(&self, language: &'a str) -> About<'a> {
+        About { purpose: self.purpose.as_str(), store: Some(self.store.id), language }
     }
 }
 
@@ -148,6 +153,8 @@ async fn by_text(
     now: DateTime<Utc>,
 ) -> Result<Channel, IssueError> {
     let number = &recipient.number;
+    let providers = storefront.message_providers.of(request.store.company_id).await?;
+    let messages = storefront.wordings.of(&request.store).await?;
     let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
     let mut tx = storefront.pool.begin().await?;
     if !replace(storefront, &mut tx, request, (id, &digits, None), (Channel::Sms, number.as_str()), now).await? {
@@ -160,6 +167,7 @@ async fn by_text(
         code: Some(id),
         network: Some(request.client.network),
         challenge,
+        has_provider: providers.sends_texts(),
         at: now,
     };
     // It is judged in a transaction of its own: the row of the code is locked meanwhile, that of the store is not.
@@ -177,8 +185,9 @@ async fn by_text(
     }
     storefront.metrics.issued(Channel::Sms.as_str());
 
-    let body = storefront.messages.text(request.occasion(&digits));
-    let sent = storefront.sms.send(Text { to: number, body: &body, code: Some(&digits), at: now }).await;
+    let text_message = messages.text(request.occasion(&digits));
+    let about = request.about(&text_message.language);
+    let sent = providers.send_text(Text { to: number, body: &text_message.body, code: Some(&digits), about, at: now }).await;
     let refusal = match sent {
         Ok(taken) => {
             note_taken(storefront, text, taken).await;
@@ -200,6 +209,8 @@ async fn by_mail(
     address: &EmailAddress,
     now: DateTime<Utc>,
 ) -> Result<Channel, IssueError> {
+    let providers = storefront.message_providers.of(request.store.company_id).await?;
+    let messages = storefront.wordings.of(&request.store).await?;
     let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
     let mut tx = storefront.pool.begin().await?;
     if !replace(storefront, &mut tx, request, (id, &digits, None), (Channel::Email, &address.key()), now).await? {
@@ -214,9 +225,9 @@ async fn by_mail(
     tx.commit().await?;
     storefront.metrics.issued(Channel::Email.as_str());
 
-    let mail = storefront.messages.mail(request.occasion(&digits));
+    let mail = messages.mail(request.occasion(&digits));
     let letter = Letter { to: address, subject: &mail.subject, text: &mail.text, html: Some(&mail.html), code: Some(&digits), at: now };
-    let refusal = match storefront.mail.send(letter).await {
+    let refusal = match providers.send_mail(letter, request.about(&mail.language)).await {
         Err(SendMailError::Unreachable(_)) => IssueError::Unreachable,
         Err(SendMailError::NotTaken(_)) => IssueError::NotSent,
         Ok(()) | Err(SendMailError::Silence) => return Ok(Channel::Email),

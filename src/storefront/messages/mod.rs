@@ -16,12 +16,14 @@
 //! * [`wording`], [`notice`]: the checked wording of one purpose, and of one notice.
 //! * [`layout`]: the HTML layout of mails.
 //! * [`phrasebook`]: the checked wording of a store in all languages.
+//! * [`of_company`]: the entries of a company, which take the place of those in the files.
 //! * [`store_name`]: the part of a store's name that fits into a message.
 
 mod draft;
 mod files;
 mod layout;
 mod notice;
+mod of_company;
 mod phrasebook;
 mod store_name;
 mod wording;
@@ -32,6 +34,7 @@ use std::sync::Arc;
 
 use secrecy::SecretString;
 
+use crate::kernel::error_chain::chain;
 use crate::kernel::ids::StoreId;
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::settings;
@@ -42,7 +45,8 @@ use phrasebook::Phrasebook;
 
 pub use files::MessagesError;
 pub use notice::{Notice, Particulars};
-pub use phrasebook::Mail;
+pub use of_company::CompanyWording;
+pub use phrasebook::{Mail, TextMessage};
 pub use wording::Fault;
 
 /// `[messages]`
@@ -56,14 +60,31 @@ pub struct Settings {
 
 /// The wording of every store in every language.
 #[derive(Clone, Debug)]
-pub struct Messages(Arc<Phrasebooks>);
+pub struct Messages(Arc<Editions>);
 
 #[derive(Debug)]
-struct Phrasebooks {
-    common: Phrasebook,
+struct Editions {
+    common: Edition,
     /// The stores with overrides of their own.
-    of_stores: HashMap<StoreId, Phrasebook>,
+    of_stores: HashMap<StoreId, Edition>,
 }
+
+/// Files, and what they say.
+#[derive(Debug)]
+struct Edition {
+    files: Files,
+    messages: StoreMessages,
+}
+
+impl Edition {
+    fn new(files: Files) -> Result<Self, MessagesError> {
+        Ok(Self { messages: StoreMessages(Arc::new(Phrasebook::new(&files)?)), files })
+    }
+}
+
+/// The wording of one store in every language. Clones share it.
+#[derive(Clone, Debug)]
+pub struct StoreMessages(Arc<Phrasebook>);
 
 /// A message with a code that is about to be sent.
 #[derive(Clone, Copy, Debug)]
@@ -83,38 +104,73 @@ impl Messages {
             let (files, folders) = Files::read_with_stores(directory)?;
             common = files.over(common);
             for (store, folder) in folders {
-                of_stores.insert(store, Phrasebook::new(&Files::read(&folder)?.over(common.clone()))?);
+                of_stores.insert(store, Edition::new(Files::read(&folder)?.over(common.clone()))?);
             }
         }
-        Ok(Self(Arc::new(Phrasebooks { common: Phrasebook::new(&common)?, of_stores })))
+        Ok(Self(Arc::new(Editions { common: Edition::new(common)?, of_stores })))
     }
 
     /// The languages that are available for every store.
     pub fn languages(&self) -> impl Iterator<Item = &str> {
-        self.0.common.languages()
+        self.0.common.messages.0.languages()
     }
 
+    /// What a store says by the files.
+    pub(super) fn of(&self, store: StoreId) -> StoreMessages {
+        self.edition(store).messages.clone()
+    }
+
+    /// What a store says with the entries of its company in place of those in the files. They were checked with these files, or with earlier
+    /// ones: if they do not fit any more, the files are right.
+    pub(super) fn of_company(&self, store: StoreId, wording: &CompanyWording) -> StoreMessages {
+        let edition = self.edition(store);
+        match Phrasebook::new(&wording.over(&edition.files)) {
+            Ok(book) => StoreMessages(Arc::new(book)),
+            Err(error) => {
+                tracing::warn!(store = %store, error = chain(&error), "the wording of a company cannot be used");
+                edition.messages.clone()
+            }
+        }
+    }
+
+    /// Checks the entries of a company as the files are, or returns the key of an invalid one.
+    pub(super) fn check(&self, wording: &CompanyWording) -> Result<(), (String, Fault)> {
+        match Phrasebook::new(&wording.over(&self.0.common.files)) {
+            Ok(_) => Ok(()),
+            Err(MessagesError::Words { key, source, .. }) => Err((key, source)),
+            Err(MessagesError::Unreadable { .. } | MessagesError::Form { .. } | MessagesError::Stranger(_)) => Ok(()),
+        }
+    }
+
+    fn edition(&self, store: StoreId) -> &Edition {
+        self.0.of_stores.get(&store).unwrap_or(&self.0.common)
+    }
+}
+
+impl StoreMessages {
     /// The body of the text. It fits into one segment, regardless of the store's name, and into two with what one-tap codes need.
-    pub(super) fn text(&self, occasion: Occasion<'_>) -> String {
-        self.phrasebook(occasion.store.id).text(occasion)
+    pub(super) fn text(&self, occasion: Occasion<'_>) -> TextMessage {
+        self.0.text(occasion)
     }
 
     /// The subject and the body of the mail.
     pub(super) fn mail(&self, occasion: Occasion<'_>) -> Mail {
-        self.phrasebook(occasion.store.id).mail(occasion)
+        self.0.mail(occasion)
     }
 
     /// The subject and the body of a notice.
     pub(super) fn notice(&self, store: &Store, languages: &AcceptedLanguages, notice: Notice, particulars: Particulars<'_>) -> Mail {
-        self.phrasebook(store.id).notice(store, languages, notice, particulars)
+        self.0.notice(store, languages, notice, particulars)
     }
 
     /// The text of a notice. It fits into one segment.
-    pub(super) fn notice_text(&self, store: &Store, languages: &AcceptedLanguages, notice: Notice, particulars: Particulars<'_>) -> String {
-        self.phrasebook(store.id).notice_text(store, languages, notice, particulars)
-    }
-
-    fn phrasebook(&self, store: StoreId) -> &Phrasebook {
-        self.0.of_stores.get(&store).unwrap_or(&self.0.common)
+    pub(super) fn notice_text(
+        &self,
+        store: &Store,
+        languages: &AcceptedLanguages,
+        notice: Notice,
+        particulars: Particulars<'_>,
+    ) -> TextMessage {
+        self.0.notice_text(store, languages, notice, particulars)
     }
 }

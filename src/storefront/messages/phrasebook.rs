@@ -18,7 +18,17 @@ pub(super) struct Phrasebook {
     layout: Layout,
 }
 
+/// A text, and the tag of its language.
+#[derive(Clone, Debug)]
+pub struct TextMessage {
+    pub language: String,
+    pub body: String,
+}
+
+/// A mail, and the tag of its language.
+#[derive(Clone, Debug)]
 pub struct Mail {
+    pub language: String,
     pub subject: String,
     pub text: String,
     pub html: String,
@@ -42,11 +52,12 @@ impl Phrasebook {
         self.languages.keys().map(LanguageTag::as_str)
     }
 
-    pub(super) fn text(&self, occasion: Occasion<'_>) -> String {
-        let (_, words) = self.choose(occasion.languages);
+    pub(super) fn text(&self, occasion: Occasion<'_>) -> TextMessage {
+        let (language, words) = self.choose(occasion.languages);
         let (code, one_tap) = (occasion.code.expose_secret(), &occasion.store.one_tap);
         let ending = one_tap.ending(code);
-        words.of(occasion.purpose).text(code, &occasion.store.name, one_tap.room(&ending)) + &ending
+        let body = words.of(occasion.purpose).text(code, &occasion.store.name, one_tap.room(&ending)) + &ending;
+        TextMessage { language: language.as_str().to_owned(), body }
     }
 
     pub(super) fn mail(&self, occasion: Occasion<'_>) -> Mail {
@@ -62,15 +73,21 @@ impl Phrasebook {
         self.lay_out(language, &store, words.subject(&store, particulars), words.mail(&store, particulars), particulars.code)
     }
 
-    pub(super) fn notice_text(&self, store: &Store, languages: &AcceptedLanguages, notice: Notice, particulars: Particulars<'_>) -> String {
-        let (_, words) = self.choose(languages);
-        words.about(notice).text(&store.name, particulars)
+    pub(super) fn notice_text(
+        &self,
+        store: &Store,
+        languages: &AcceptedLanguages,
+        notice: Notice,
+        particulars: Particulars<'_>,
+    ) -> TextMessage {
+        let (language, words) = self.choose(languages);
+        TextMessage { language: language.as_str().to_owned(), body: words.about(notice).text(&store.name, particulars) }
     }
 
     fn lay_out(&self, language: &LanguageTag, store: &str, subject: String, text: String, code: &str) -> Mail {
         let content = Content { language: language.as_str(), store, subject: &subject, mail: &text, code };
         let html = self.layout.page(content);
-        Mail { subject, text, html }
+        Mail { language: language.as_str().to_owned(), subject, text, html }
     }
 
     /// Selects the language that the client prefers, or English.

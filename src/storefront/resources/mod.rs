@@ -7,6 +7,8 @@ mod identity_providers;
 mod introspection;
 mod passkey_fields;
 mod registration_hooks;
+mod message_providers;
+mod message_wordings;
 mod sessions;
 mod sign_ins;
 mod stores;
@@ -23,11 +25,15 @@ use crate::kernel::database::Pool;
 use crate::resources::{Extension, ResourceState};
 use crate::storefront::company_providers::CompanyProviders;
 use crate::storefront::registration_hooks::RegistrationHooks;
+use crate::storefront::company_wordings::CompanyWordings;
+use crate::storefront::message_providers::MessageProviders;
 use crate::storefront::state::Storefront;
 
 pub use customers::LARGER_BODY;
 pub use identity_providers::IdentityProviderRecord;
 pub use registration_hooks::RegistrationHookRecord;
+pub use message_providers::MessageProviderRecord;
+pub use message_wordings::MessageWordingRecord;
 pub use stores::{StoreBody, StoreRecord, Stores};
 pub use test_identities::TestIdentityRecord;
 
@@ -48,6 +54,8 @@ where
     Stores: FromRef<S>,
     CompanyProviders: FromRef<S>,
     RegistrationHooks: FromRef<S>,
+    MessageProviders: FromRef<S>,
+    CompanyWordings: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
@@ -64,6 +72,9 @@ where
             registration_hooks::acts::rotate_secret_doc(),
             registration_hooks::acts::rotate_secret,
         )
+        .editable::<MessageProviderRecord>()
+        .route(Method::POST, "/message-providers/{uuid}/test", message_providers::test::doc(), message_providers::test::test)
+        .editable::<MessageWordingRecord>()
         .merge(customers::extension())
         .route(Method::POST, "/customers/{uuid}/revoke-tokens", sessions::revoke_all_doc(), sessions::revoke_all)
         .read_only::<sessions::SessionRecord>()

@@ -20,6 +20,8 @@ pub struct AskedText {
     pub network: Option<IpNet>,
     /// How the request stands to the challenge of the store.
     pub challenge: challenges::Standing,
+    /// Whether anybody sends the texts of the company.
+    pub has_provider: bool,
     pub at: DateTime<Utc>,
 }
 

@@ -64,7 +64,7 @@ pub enum TextRefusal {
     LimitReached(LimitReached),
     #[error("{0} The client was asked to solve a challenge.")]
     Challenged(Box<TextRefusal>),
-    #[error("No SMS provider is configured.")]
+    #[error("No SMS provider is configured, or that of the company cannot be used.")]
     Unavailable,
     #[error("{}", describe_answers(.0))]
     NotTaken(TextNotSent),

@@ -6,11 +6,9 @@
 //! `X-Service-Signature` uses the previous secret, because it holds only one signature. `webhook-signature` holds one signature for
 //! each of the two secrets.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, Utc};
 
-use crate::kernel::crypto::hmac_sha256;
+use crate::kernel::crypto::{hmac_sha256, standard_signature};
 use crate::text_enum;
 use crate::webhooks::endpoint::SigningSecret;
 
@@ -45,10 +43,8 @@ impl SigningSecrets {
 
     /// The value of `webhook-signature`, for the `webhook-id` given by `id` and the `webhook-timestamp` of `at` in seconds.
     pub fn standard_signature(&self, id: &str, at: DateTime<Utc>, body: &[u8]) -> String {
-        let start = format!("{id}.{}.", at.timestamp());
         let secrets = std::iter::once(&self.current).chain(&self.previous);
-        let signatures = secrets.map(|secret| STANDARD.encode(hmac_sha256(&secret.decoded(), &[start.as_bytes(), body])));
-        signatures.map(|signature| format!("v1,{signature}")).collect::<Vec<_>>().join(" ")
+        secrets.map(|secret| standard_signature(&secret.decoded(), id, at, body)).collect::<Vec<_>>().join(" ")
     }
 }
 

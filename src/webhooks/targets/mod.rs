@@ -66,10 +66,17 @@ impl Targets {
 
     /// The check at registration, by a company.
     pub async fn check(&self, company: CompanyId, endpoint: &EndpointUrl) -> Result<(), TargetError> {
-        match endpoint.host() {
-            Host::Domain(name) => self.resolve(Some(company), &name).await.map(drop),
-            Host::Ipv4(_) | Host::Ipv6(_) => self.check_literal(endpoint),
-        }
+        self.addresses(Some(company), &endpoint.host()).await.map(drop)
+    }
+
+    /// The addresses of a host that may be connected to; at least one.
+    pub async fn addresses(&self, company: Option<CompanyId>, host: &Host<String>) -> Result<Vec<IpAddr>, TargetError> {
+        let literal = match host {
+            Host::Domain(name) => return self.resolve(company, name).await,
+            Host::Ipv4(address) => IpAddr::from(*address),
+            Host::Ipv6(address) => IpAddr::from(*address),
+        };
+        if self.policy.allows(literal) { Ok(vec![literal]) } else { Err(TargetError::Blocked) }
     }
 
     /// The check of literal addresses before each attempt; the client resolves only names.

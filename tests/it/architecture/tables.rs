@@ -57,6 +57,8 @@ const OWNERS: &[(&str, &str)] = &[
     ("tested_identities", "storefront/test_identities"),
     ("identity_providers", "storefront/company_providers"),
     ("registration_hooks", "storefront/registration_hooks"),
+    ("message_providers", "storefront/message_providers"),
+    ("message_wordings", "storefront/company_wordings"),
     ("customers", "storefront/customers"),
     ("customer_records", "storefront/customers"),
     ("customer_identities", "storefront/customers"),

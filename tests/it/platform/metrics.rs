@@ -15,7 +15,7 @@ use serde_json::json;
 use tower::ServiceExt;
 
 use crate::support::World;
-use crate::support::customers::{EMAIL, PHONE, registered, token, wrong};
+use crate::support::customers::{EMAIL, PHONE, ask_to_register, registered, token, wrong};
 use crate::support::gateways::event;
 use crate::support::own_postgres::OwnPostgres;
 use crate::support::program::Service;
@@ -66,6 +66,10 @@ async fn eventful() -> World {
     world.api(Method::POST, "/storefront/int/v1/identity-providers").json(&provider).send().await.ok(201);
     let login = json!({ "idToken": "none" });
     world.storefront("customers/login-with-own-id").json(&login).send().await.refused(401, "identity_not_verified");
+    let (endpoint, secret) = (json!({ "url": receiver.url() }), "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3");
+    let provider = json!({ "channel": "sms", "kind": "webhook", "settings": endpoint, "secret": secret });
+    world.api(Method::POST, "/storefront/int/v1/message-providers").json(&provider).send().await.ok(201);
+    ask_to_register(&world, "+12015560124").await.ok(200);
     receiver.will([Reply::status(500)]);
     world.publish("order.created").await;
     world.deliver().await;
@@ -97,6 +101,7 @@ async fn what_happens_is_counted_where_it_happens() {
         (r#"portico_sign_ins_total{method="code",outcome="signed_in"}"#, 1.0),
         (r#"portico_sign_ins_total{method="code",outcome="refused"}"#, 1.0),
         (r#"portico_sign_ins_total{method="own_provider",outcome="refused"}"#, 1.0),
+        (r#"portico_sms_handed_over_total{provider="own",outcome="taken"}"#, 1.0),
         (r#"portico_webhook_attempts_total{outcome="5xx"}"#, 1.0),
         (r#"portico_webhook_deliveries_total{state="retrying"}"#, 1.0),
         (r#"portico_webhook_permits{state="free"}"#, 500.0),

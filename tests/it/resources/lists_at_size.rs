@@ -35,6 +35,8 @@ const WITHOUT: &[(&str, &str, &[&str])] = &[
     ("storefront", "identity-providers", &["status"]),
     // A store has one.
     ("storefront", "registration-hooks", &["store", "status"]),
+    ("storefront", "message-providers", &["channel", "status"]),
+    ("storefront", "message-wordings", &["language"]),
     // Their tables have other names; `tests/it/storefront/timeline.rs` looks at the plans. What is common is narrowed by time.
     ("storefront", "customers", &["store", "email", "phone", "external_id"]),
     ("storefront", "tokens", &["store", "customer"]),

@@ -242,5 +242,8 @@ async fn the_log_has_what_a_provider_reports_about_a_number() {
     // No provider is configured.
     let world = World::with(&[("environment", "production")]).await;
     ask_to_register(&world, PHONE).await.refused(422, "texts_unavailable");
-    explained(&list(&world, "").await[0], ("texts_unavailable", "no_provider", "No SMS provider is configured."));
+    explained(
+        &list(&world, "").await[0],
+        ("texts_unavailable", "no_provider", "No SMS provider is configured, or that of the company cannot be used."),
+    );
 }

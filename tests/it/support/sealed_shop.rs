@@ -51,6 +51,9 @@ impl Shop {
         world.api(Method::POST, &rotate).json(&json!({})).send().await.ok(200);
         offer(&world, "optional").await;
         let customers_app = authenticator_app::enrol(&world, &token(&world.register(TWO_STEPS).await)).await;
+        let account = json!({ "account_sid": "AC7", "from": "+15005550006" });
+        let provider = json!({ "channel": "sms", "kind": "twilio", "status": "inactive", "settings": account, "secret": "own-secret" });
+        world.api(Method::POST, "/storefront/int/v1/message-providers").json(&provider).send().await.ok(201);
         let (recovery_codes, authenticator) = enrol(&world).await;
         Self { world, receiver, gateway, recovery_codes, authenticator, customers_app }
     }

@@ -18,6 +18,7 @@ pub(super) const TEXTS: &[(&str, &str)] = texts![
     "docs/messages.md"
     "docs/identity-providers.md"
     "docs/sms-providers.md"
+    "docs/message-providers.md"
     "docs/moving-in.md"
     "docs/realtime.md"
     "docs/webhooks.md"

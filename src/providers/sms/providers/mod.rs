@@ -2,6 +2,7 @@
 //!
 //! This file is the only list of them: their settings, their names and their clients.
 
+mod hook;
 mod http;
 mod twilio;
 mod vonage;
@@ -11,9 +12,12 @@ use std::str::FromStr;
 use url::Url;
 
 use crate::kernel::settings;
+use crate::providers::hook::Hook;
 use crate::providers::sms::exchange::Receipt;
 use crate::providers::sms::failure::SendTextError;
-use crate::providers::sms::{DeliveryReceipt, NotGenuine, ReceivedReceipt, SettingsError, Text, breaker};
+use crate::providers::sms::{DeliveryReceipt, NotGenuine, OwnSettings, ReceivedReceipt, SettingsError, Text, breaker};
+
+pub use http::OwnSettings as OwnHttpSettings;
 
 /// `[sms]`
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -76,6 +80,8 @@ pub(super) enum Client {
     Twilio(twilio::Twilio),
     Vonage(vonage::Vonage),
     Http(Box<http::Http>),
+    /// The endpoint of a company, which no setting names.
+    Hook(Hook),
     Log,
 }
 
@@ -89,12 +95,28 @@ impl Client {
         })
     }
 
+    /// That of a company. What it does not say itself is as the settings of the deployment say of the service.
+    pub(super) fn own(own: OwnSettings, settings: &Settings) -> Result<Self, SettingsError> {
+        Ok(match own {
+            OwnSettings::Twilio { account_sid, auth_token, from } => {
+                let account = twilio::Settings { account_sid: Some(account_sid), auth_token, from: Some(from), ..settings.twilio.clone() };
+                Self::Twilio(twilio::Twilio::new(&account)?)
+            }
+            OwnSettings::Vonage { api_key, api_secret, from } => {
+                let account = vonage::Settings { api_key: Some(api_key), api_secret, from: Some(from), ..settings.vonage.clone() };
+                Self::Vonage(vonage::Vonage::new(&account)?)
+            }
+            OwnSettings::Http { settings, secret, client } => Self::Http(Box::new(http::Http::own(*settings, secret, client)?)),
+            OwnSettings::Webhook(endpoint) => Self::Hook(endpoint),
+        })
+    }
+
     pub(super) fn address(&self) -> Option<Url> {
         match self {
             Self::Twilio(twilio) => Some(twilio.address()),
             Self::Vonage(vonage) => Some(vonage.address()),
             Self::Http(http) => http.address(),
-            Self::Log => None,
+            Self::Hook(_) | Self::Log => None,
         }
     }
 
@@ -103,7 +125,7 @@ impl Client {
         match self {
             Self::Twilio(twilio) => twilio.read_receipt(url, received),
             Self::Vonage(_) => Ok(vonage::read_receipt(received)),
-            Self::Http(_) | Self::Log => Ok(None),
+            Self::Http(_) | Self::Hook(_) | Self::Log => Ok(None),
         }
     }
 
@@ -112,6 +134,7 @@ impl Client {
             Self::Twilio(twilio) => twilio.send(text, callback).await,
             Self::Vonage(vonage) => vonage.send(text, callback).await,
             Self::Http(http) => http.send(text).await,
+            Self::Hook(endpoint) => hook::send(endpoint, text).await,
             Self::Log => {
                 tracing::info!("a text would have been sent");
                 Ok(Receipt::Taken(None))

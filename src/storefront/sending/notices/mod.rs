@@ -16,14 +16,16 @@ use tokio::time::timeout;
 
 use crate::contact::EmailAddress;
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::CustomerId;
+use crate::kernel::ids::{CompanyId, CustomerId, StoreId};
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::rate_limit::{self, Rule};
+use crate::providers::hook::About;
 use crate::providers::mail::Letter;
 use crate::providers::sms::Text;
 use crate::storefront::challenges;
 use crate::storefront::customers::Customer;
-use crate::storefront::messages::{Notice, Particulars};
+use crate::storefront::message_providers::ProvidersOfCompany;
+use crate::storefront::messages::{Mail, Notice, Particulars, StoreMessages, TextMessage};
 use crate::storefront::sending::{Channel, judge_text, note_taken};
 use crate::storefront::sms_guard::{self, AskedText, Recipient, TextRefusal};
 use crate::storefront::state::Storefront;
@@ -72,6 +74,8 @@ pub struct Occurrence<'a> {
 #[derive(Clone, Debug)]
 struct Message {
     customer: CustomerId,
+    store: StoreId,
+    company: CompanyId,
     about: Notice,
     to: Address,
     at: DateTime<Utc>,
@@ -79,14 +83,24 @@ struct Message {
 
 #[derive(Clone, Debug)]
 enum Address {
-    Phone { asked: AskedText, text: String },
-    Email { address: EmailAddress, subject: String, text: String, html: String },
+    Phone { recipient: Recipient, text: TextMessage },
+    Email { address: EmailAddress, mail: Mail },
+}
+
+impl Message {
+    fn about<'a>(&self, language: &'a str) -> About<'a> {
+        About { purpose: self.about.as_str(), store: Some(self.store), language }
+    }
 }
 
 /// Tells the customer, whose proven contacts are those of before what happened. Whatever goes wrong, the caller goes on.
 pub async fn tell(storefront: &Storefront, customer: &Customer, occurrence: Occurrence<'_>) {
     let this = storefront.clone();
-    let messages = messages(storefront, customer, &occurrence);
+    let wording = storefront.wordings.of(occurrence.store).await.unwrap_or_else(|error| {
+        tracing::warn!(error = chain(&error), "the wording of a company could not be read");
+        storefront.wordings.deployment().of(occurrence.store.id)
+    });
+    let messages = messages(&wording, customer, &occurrence);
     let sending = async move {
         for message in messages {
             if let Err(error) = send(&this, &message).await {
@@ -99,20 +113,20 @@ pub async fn tell(storefront: &Storefront, customer: &Customer, occurrence: Occu
 }
 
 /// Words the messages to the proven contacts of the customer.
-fn messages(storefront: &Storefront, customer: &Customer, occurrence: &Occurrence<'_>) -> Vec<Message> {
+fn messages(wording: &StoreMessages, customer: &Customer, occurrence: &Occurrence<'_>) -> Vec<Message> {
     let Occurrence { store, languages, about, particulars, at } = *occurrence;
     let mail = customer.proven_email().map(|address| {
-        let mail = storefront.messages.notice(store, languages, about, particulars);
-        Address::Email { address, subject: mail.subject, text: mail.text, html: mail.html }
+        let mail = wording.notice(store, languages, about, particulars);
+        Address::Email { address, mail }
     });
     let text = customer.proven_phone().map(|number| {
-        let text = storefront.messages.notice_text(store, languages, about, particulars);
-        let recipient = Recipient::told(number);
-        let challenge = challenges::Standing::NotOffered;
-        let asked = AskedText { store: store.id, company: store.company_id, recipient, code: None, network: None, challenge, at };
-        Address::Phone { asked, text }
+        let text = wording.notice_text(store, languages, about, particulars);
+        Address::Phone { recipient: Recipient::told(number), text }
     });
-    mail.into_iter().chain(text).map(|to| Message { customer: customer.id, about, to, at }).collect()
+    mail.into_iter()
+        .chain(text)
+        .map(|to| Message { customer: customer.id, store: store.id, company: store.company_id, about, to, at })
+        .collect()
 }
 
 async fn send(storefront: &Storefront, message: &Message) -> Result<(), sqlx::Error> {
@@ -122,26 +136,45 @@ async fn send(storefront: &Storefront, message: &Message) -> Result<(), sqlx::Er
     };
     let bucket = format!("notices:{}:{}:{}", message.customer, message.about.as_str(), channel.as_str());
     let may_send = rate_limit::hit(&mut storefront.pool.acquire().await?, &bucket, rule, message.at).await?.allowed;
+    let providers = storefront.message_providers.of(message.company).await?;
     let status = match &message.to {
         _ if !may_send => Status::Limited,
-        Address::Email { address, subject, text, html } => {
+        Address::Email { address, mail } => {
+            let Mail { language, subject, text, html } = mail;
             let letter = Letter { to: address, subject, text, html: Some(html), code: None, at: message.at };
-            if storefront.mail.send(letter).await.is_ok() { Status::Sent } else { Status::NotSent }
+            if providers.send_mail(letter, message.about(language)).await.is_ok() { Status::Sent } else { Status::NotSent }
         }
-        Address::Phone { asked, text } => send_text(storefront, asked, text).await?,
+        Address::Phone { recipient, text } => send_text(storefront, &providers, message, recipient, text).await?,
     };
     storefront.metrics.notified(message.about.as_str(), channel.as_str(), status.as_str());
     queries::insert_notice(&mut storefront.pool.acquire().await?, message.customer, message.about, (channel, status), message.at).await
 }
 
 /// Sends a text if the SMS guard lets it pass. No transaction is open while the provider is asked.
-async fn send_text(storefront: &Storefront, asked: &AskedText, body: &str) -> Result<Status, sqlx::Error> {
-    let id = match judge_text(storefront, asked.clone()).await {
+async fn send_text(
+    storefront: &Storefront,
+    providers: &ProvidersOfCompany,
+    message: &Message,
+    recipient: &Recipient,
+    text: &TextMessage,
+) -> Result<Status, sqlx::Error> {
+    let asked = AskedText {
+        store: message.store,
+        company: message.company,
+        recipient: recipient.clone(),
+        code: None,
+        network: None,
+        challenge: challenges::Standing::NotOffered,
+        has_provider: providers.sends_texts(),
+        at: message.at,
+    };
+    let id = match judge_text(storefront, asked).await {
         Ok(Ok(id)) => id,
         Ok(Err(_)) => return Ok(Status::Refused),
         Err(_) => return Ok(Status::NotSent),
     };
-    let sent = storefront.sms.send(Text { to: &asked.recipient.number, body, code: None, at: asked.at }).await;
+    let about = message.about(&text.language);
+    let sent = providers.send_text(Text { to: &recipient.number, body: &text.body, code: None, about, at: message.at }).await;
     let refusal = match sent {
         Ok(taken) => {
             note_taken(storefront, id, taken).await;

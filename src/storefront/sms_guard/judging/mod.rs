@@ -139,6 +139,7 @@ impl Known {
         seen.store = WholeStore::of(countries.map(|(_, tally)| tally), limits.used_codes_percent);
         seen.country = self.tallies.get(&country_of(asked)).cloned().unwrap_or_default();
         seen.pauses = pauses;
+        seen.has_no_provider = !asked.has_provider;
         let verdict = judge(conn, (limits, deployment), &seen, asked).await?;
         Ok(Judged { verdict, is_new_number: seen.to_number.is_empty() })
     }

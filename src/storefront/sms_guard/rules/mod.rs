@@ -50,13 +50,13 @@ pub(super) struct Seen {
     pub(super) store: WholeStore,
     /// The latest pauses of the scopes that the guard has paused.
     pub(super) pauses: HashMap<Scope, Learnt>,
+    /// Whether nobody sends texts of the company at all.
+    pub(super) has_no_provider: bool,
 }
 
 /// What the deployment allows for all stores.
 #[derive(Clone, Copy, Debug)]
 pub struct DeploymentLimits {
-    /// Whether anybody sends texts at all.
-    pub has_provider: bool,
     /// Texts to one number within 24 hours, by all stores together.
     pub daily_texts_per_number: i64,
     /// How long a number is not texted that a provider has reported as unreachable for good.
@@ -93,7 +93,7 @@ pub(super) fn judge(
     if let Some(reached) = limits::reached((limits, strictness), deployment, seen, recipient, now) {
         return Err(TextRefusal::LimitReached(reached));
     }
-    if deployment.has_provider { Ok(()) } else { Err(TextRefusal::Unavailable) }
+    if seen.has_no_provider { Err(TextRefusal::Unavailable) } else { Ok(()) }
 }
 
 /// How many texts of a day a solved challenge alone may let through, while so many of their codes were used: as many as may be under way.

@@ -32,7 +32,7 @@ fn pause() -> Option<Pause> {
 
 /// The code of the customer's problem, and the rule that refused the text.
 fn refusal(limits: &TextLimits, seen: &Seen, number: &str) -> Option<(&'static str, &'static str)> {
-    judge((limits, Strictness::Usual), SENDING, seen, &to(number), NOW).err().map(|refusal| (refusal.name(), refusal.rule()))
+    judge((limits, Strictness::Usual), LIMITS, seen, &to(number), NOW).err().map(|refusal| (refusal.name(), refusal.rule()))
 }
 
 fn reached(limit: Limit, allowed: i64, seen: i64, seconds: i64) -> TextRefusal {
@@ -44,7 +44,7 @@ fn to(number: &str) -> Recipient {
 }
 
 const MOBILE: &str = "+12015550123";
-const SENDING: DeploymentLimits = DeploymentLimits { has_provider: true, daily_texts_per_number: 20, unreachable_for: TimeDelta::days(7) };
+const LIMITS: DeploymentLimits = DeploymentLimits { daily_texts_per_number: 20, unreachable_for: TimeDelta::days(7) };
 const FIXED: &str = "+442079460018";
 
 /// Ripe codes, over all periods.
@@ -144,10 +144,10 @@ fn the_table_of_decisions_section_5() {
     ] {
         assert_eq!(refusal(limits, seen, number), expected, "{what}");
     }
-    let away = DeploymentLimits { has_provider: false, ..SENDING };
-    assert_eq!(judge((&limits(), Strictness::Usual), away, &none, &to(MOBILE), NOW), Err(TextRefusal::Unavailable));
+    let away = Seen { has_no_provider: true, ..none.clone() };
+    assert_eq!(judge((&limits(), Strictness::Usual), LIMITS, &away, &to(MOBILE), NOW), Err(TextRefusal::Unavailable));
     let unproven = |limits: &TextLimits| {
-        judge((limits, Strictness::Usual), SENDING, &none, &Recipient { standing: Standing::Unproven, ..to(MOBILE) }, NOW)
+        judge((limits, Strictness::Usual), LIMITS, &none, &Recipient { standing: Standing::Unproven, ..to(MOBILE) }, NOW)
     };
     assert_eq!((unproven(&limits()), unproven(&paused)), (Err(TextRefusal::NumberUnproven), Err(TextRefusal::Paused(pause().unwrap()))));
 }
@@ -157,15 +157,15 @@ fn customers_whose_number_is_proven_are_no_strangers() {
     let proven = Recipient::proven(to(MOBILE).number);
     let learnt = Learnt { level: 1, since: NOW, until: NOW + TimeDelta::minutes(15), reason: String::new() };
     let paused = Seen { pauses: [(Scope::Store, learnt)].into(), ..Seen::default() };
-    assert!(matches!(judge((&limits(), Strictness::Usual), SENDING, &paused, &to(MOBILE), NOW), Err(TextRefusal::PausedByGuard(_))));
+    assert!(matches!(judge((&limits(), Strictness::Usual), LIMITS, &paused, &to(MOBILE), NOW), Err(TextRefusal::PausedByGuard(_))));
     for seen in [paused, store(50, 0), range(5, 0), under_way(5, 10, 50), Seen { store: today(700, 700), ..Seen::default() }] {
-        assert_eq!(judge((&limits(), Strictness::Usual), SENDING, &seen, &proven, NOW), Ok(()));
+        assert_eq!(judge((&limits(), Strictness::Usual), LIMITS, &seen, &proven, NOW), Ok(()));
     }
 }
 
 #[test]
 fn the_smallest_scope_is_paused_first() {
-    let scope = |seen: &Seen| match judge((&limits(), Strictness::Usual), SENDING, seen, &to(MOBILE), NOW) {
+    let scope = |seen: &Seen| match judge((&limits(), Strictness::Usual), LIMITS, seen, &to(MOBILE), NOW) {
         Err(TextRefusal::Pumping(new)) => new.pause.scope,
         other => panic!("{other:?}"),
     };
@@ -178,18 +178,17 @@ fn the_smallest_scope_is_paused_first() {
     assert_eq!(scope(&seen), Scope::Store);
     // Where the store has customers, texts go on.
     seen.country = Tally { strangers_today: 5, ..tally(5, 1) };
-    assert_eq!(judge((&limits(), Strictness::Usual), SENDING, &seen, &to(MOBILE), NOW), Ok(()));
+    assert_eq!(judge((&limits(), Strictness::Usual), LIMITS, &seen, &to(MOBILE), NOW), Ok(()));
 }
 
 #[test]
 fn the_first_rule_that_refuses_decides() {
     let everything = TextLimits { pause: pause(), countries: vec!["GB".to_owned()], per_day: 1, ..limits() };
     let ago = |seconds| NOW - TimeDelta::seconds(seconds);
-    let busy = Seen { to_number: vec![ago(1)], others_in_range: 20, range_since: Some(ago(60)), ..store(50, 0) };
+    let busy = Seen { to_number: vec![ago(1)], others_in_range: 20, range_since: Some(ago(60)), has_no_provider: true, ..store(50, 0) };
     let (mut limits, mut seen) = (everything, busy);
     let mut next = |expected: &str, mend: fn(&mut TextLimits, &mut Seen)| {
-        let away = DeploymentLimits { has_provider: false, ..SENDING };
-        let refused = judge((&limits, Strictness::Usual), away, &seen, &to(MOBILE), NOW).map_err(|refusal| refusal.name());
+        let refused = judge((&limits, Strictness::Usual), LIMITS, &seen, &to(MOBILE), NOW).map_err(|refusal| refusal.name());
         assert_eq!(refused, Err(expected));
         mend(&mut limits, &mut seen);
     };
@@ -214,11 +213,11 @@ fn a_limit_of_zero_allows_nothing() {
         (TextLimits { per_country_and_day: 0, ..limits() }, reached(Limit::PerCountryAndDay, 0, 0, 86_400)),
         (TextLimits { per_day: 0, ..limits() }, reached(Limit::PerDay, 0, 0, 86_400)),
     ] {
-        assert_eq!(judge((&limits, Strictness::Usual), SENDING, &none, &to(MOBILE), NOW), Err(refused));
+        assert_eq!(judge((&limits, Strictness::Usual), LIMITS, &none, &to(MOBILE), NOW), Err(refused));
     }
     let unlimited = TextLimits { between_texts: TimeDelta::zero(), ..limits() };
     assert_eq!(
-        judge((&unlimited, Strictness::Usual), SENDING, &Seen { to_number: vec![NOW], ..none }, &to(MOBILE), NOW),
+        judge((&unlimited, Strictness::Usual), LIMITS, &Seen { to_number: vec![NOW], ..none }, &to(MOBILE), NOW),
         Ok(()),
         "no time between texts is no limit"
     );
@@ -227,11 +226,11 @@ fn a_limit_of_zero_allows_nothing() {
 #[test]
 fn a_reached_limit_has_its_value_the_count_and_the_end() {
     let seen = Seen { to_number: vec![NOW - TimeDelta::seconds(12)], ..Seen::default() };
-    let refused = judge((&limits(), Strictness::Usual), SENDING, &seen, &to(MOBILE), NOW);
+    let refused = judge((&limits(), Strictness::Usual), LIMITS, &seen, &to(MOBILE), NOW);
     assert_eq!(refused, Err(reached(Limit::BetweenTexts, 30, 12, 18)));
     // Of several reached limits, the one that lasts longest decides.
     let seen = Seen { to_number: (0..6).map(|n| NOW - TimeDelta::seconds(12 + n)).collect(), ..Seen::default() };
-    let refused = judge((&limits(), Strictness::Usual), SENDING, &seen, &to(MOBILE), NOW).unwrap_err();
+    let refused = judge((&limits(), Strictness::Usual), LIMITS, &seen, &to(MOBILE), NOW).unwrap_err();
     assert_eq!(refused, reached(Limit::PerNumberAndHour, 6, 6, 3_583));
     assert_eq!(
         refused.to_string(),
@@ -245,10 +244,10 @@ fn a_solved_challenge_lifts_what_is_suspected_and_nothing_that_is_counted_out() 
     let paused = Seen { pauses: [(Scope::Range("+1201555".to_owned()), learnt)].into(), ..Seen::default() };
     let full_range = Seen { others_in_range: 20, ..Seen::default() };
     let lifted = |limits: &TextLimits, seen: &Seen| {
-        judge((limits, Strictness::Lifted), SENDING, seen, &to(MOBILE), NOW).map_err(|refusal| refusal.rule())
+        judge((limits, Strictness::Lifted), LIMITS, seen, &to(MOBILE), NOW).map_err(|refusal| refusal.rule())
     };
     for seen in [paused, range(5, 0), country(10, 60), store(50, 0), full_range, under_way(5, 10, 50)] {
-        assert!(judge((&limits(), Strictness::Usual), SENDING, &seen, &to(MOBILE), NOW).is_err());
+        assert!(judge((&limits(), Strictness::Usual), LIMITS, &seen, &to(MOBILE), NOW).is_err());
         assert_eq!(lifted(&limits(), &seen), Ok(()));
     }
     let day = || Seen { to_number: (0..12).map(|n| NOW - TimeDelta::hours(2 + n)).collect(), ..Seen::default() };
@@ -268,7 +267,7 @@ fn a_solved_challenge_lifts_what_is_suspected_and_nothing_that_is_counted_out() 
 
 #[test]
 fn it_is_asked_for_from_three_quarters_of_a_limit_on() {
-    let early = |seen: &Seen| judge((&limits(), Strictness::Early), SENDING, seen, &to(MOBILE), NOW).err().map(|refusal| refusal.rule());
+    let early = |seen: &Seen| judge((&limits(), Strictness::Early), LIMITS, seen, &to(MOBILE), NOW).err().map(|refusal| refusal.rule());
     let of_address = |unused_of_address| Seen { unused_of_address, ..Seen::default() };
     let of_range = |others_in_range| Seen { others_in_range, ..Seen::default() };
     for (seen, rule) in [

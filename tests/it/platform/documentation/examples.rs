@@ -68,6 +68,8 @@ const BLOCKS: &[(&str, &str, &str, Shown)] = &[
     ("identity-providers", "toml", "acme-id", PROVIDERS),
     ("identity-providers", "sh", "PORTICO_PROVIDERS__ACME_ID__CLIENT_SECRET", PROVIDERS),
     ("identity-providers", "json", "acmeIdUserId", PROVIDERS),
+    ("message-providers", "json", "message.send", Output),
+    ("messages", "json", "signs you in", Sent("/storefront/int/v1/message-wordings", 201)),
     ("moving-in", "ndjson", "external_id", Story("storefront/moving_in.rs", "the_file_of_the_page_is_imported")),
     ("moving-in", "sh", "portico customer import", OfProgram),
     ("moving-in", "json", "\"refused\"", Output),

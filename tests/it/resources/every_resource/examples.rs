@@ -38,6 +38,11 @@ impl Resource<'_> {
                 let (store, _) = world.another_store().await;
                 json!({ "store": store, "url": "https://hooks.example:8443/" })
             }
+            ("storefront", "message-providers") => {
+                let account = json!({ "account_sid": "AC7", "from": "+15005550006" });
+                json!({ "channel": "sms", "kind": "twilio", "settings": account, "secret": "own-secret" })
+            }
+            ("storefront", "message-wordings") => json!({ "language": "de", "messages": {} }),
             ("developers", "api-keys") => json!({ "name": "Reports", "scopes": ["read"] }),
             ("developers", "operators") => json!({ "email": "eve@acme.example", "role": "viewer" }),
             ("developers", "portal-links") => json!({ "owner": "tenant-7" }),
@@ -103,6 +108,8 @@ impl Resource<'_> {
             "test-identities" => return json!({ "code": format!("{time:06}") }),
             "registration-hooks" => return json!({ "url": format!("https://hooks.example:8443/{time}") }),
             "identity-providers" => return json!({ "audiences": [text] }),
+            "message-wordings" => return json!({ "messages": { "sign_in": { "subject": text } } }),
+            "message-providers" => return json!({ "settings": { "account_sid": "AC7", "from": text } }),
             _ => "name",
         };
         json!({ member: text })

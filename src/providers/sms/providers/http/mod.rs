@@ -1,6 +1,7 @@
 //! A provider for any service that takes a text in one HTTP request. The settings describe the request and the meaning of
 //! responses.
 
+mod own;
 mod request;
 mod sign;
 
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use reqwest::Client;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use url::Url;
 
@@ -19,6 +20,7 @@ use crate::providers::sms::settings::required;
 use crate::providers::sms::{SettingsError, Text};
 use request::{Placeholder, Shape, Values};
 
+pub use own::OwnSettings;
 pub use request::Format;
 pub use sign::Sign;
 
@@ -47,10 +49,11 @@ pub struct Settings {
     pub timeout: Duration,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Method {
     /// The usual method.
+    #[default]
     Post,
     /// For services where the client chooses the id of the message.
     Put,
@@ -62,6 +65,8 @@ pub enum Method {
 #[derive(Debug)]
 pub struct Http {
     client: Client,
+    /// The value of `{secret}`, which the settings of the deployment do not have.
+    secret: SecretString,
     method: reqwest::Method,
     shape: Shape,
     headers: HeaderMap,
@@ -73,7 +78,11 @@ pub struct Http {
 
 impl Http {
     pub(super) fn new(settings: &Settings) -> Result<Self, SettingsError> {
-        let shape = Shape::new(&settings.url, &settings.body, settings.format)?;
+        Self::asking(settings, None, exchange::client(settings.timeout, "sms.http.timeout")?)
+    }
+
+    fn asking(settings: &Settings, secret: Option<SecretString>, client: Client) -> Result<Self, SettingsError> {
+        let shape = Shape::new(&settings.url, &settings.body, settings.format, secret.is_some())?;
         let from = match settings.from.as_ref() {
             None if !shape.has(Placeholder::From) => String::new(),
             from => required(from, "sms.http.from")?,
@@ -84,7 +93,8 @@ impl Http {
             }
         }
         Ok(Self {
-            client: exchange::client(settings.timeout, "sms.http.timeout")?,
+            client,
+            secret: secret.unwrap_or_default(),
             method: settings.method.into(),
             shape,
             headers: request::headers(&settings.headers)?,
@@ -100,7 +110,7 @@ impl Http {
     }
 
     pub(super) async fn send(&self, text: &Text<'_>) -> Result<Receipt, SendTextError> {
-        let values = Values { to: text.to.as_str(), from: &self.from, text: text.body };
+        let values = Values { to: text.to.as_str(), from: &self.from, text: text.body, secret: self.secret.expose_secret() };
         let url = self.shape.url(values);
         let url = url.map_err(|_| SendTextError::new(SendTextErrorKind::Rejected, "the URL is invalid after filling in the values"))?;
         let mut request = self.client.request(self.method.clone(), url);

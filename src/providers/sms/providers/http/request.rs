@@ -22,6 +22,8 @@ pub(super) enum Placeholder {
     ToDigits,
     From,
     Text,
+    /// The secret of a company at the service.
+    Secret,
 }
 
 impl FromStr for Placeholder {
@@ -33,16 +35,18 @@ impl FromStr for Placeholder {
             "to_digits" => Ok(Self::ToDigits),
             "from" => Ok(Self::From),
             "text" => Ok(Self::Text),
+            "secret" => Ok(Self::Secret),
             _ => Err(()),
         }
     }
 }
 
 /// The format of the body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
     /// A JSON document. Placeholders are inside JSON strings.
+    #[default]
     Json,
     /// A URL-encoded form, `name={placeholder}&…`.
     Form,
@@ -87,10 +91,14 @@ pub(super) struct Values<'a> {
     pub(super) to: &'a str,
     pub(super) from: &'a str,
     pub(super) text: &'a str,
+    pub(super) secret: &'a str,
 }
 
 /// Values with every character that needs escaping, to test the templates with.
-const AWKWARD: Values<'static> = Values { to: "+12015550123", from: "Acme \"Shop\" & Co", text: "\"\\\r\n</a>&=%{to}€" };
+const AWKWARD: Values<'static> =
+    Values { to: "+12015550123", from: "Acme \"Shop\" & Co", text: "\"\\\r\n</a>&=%{to}€", secret: "\"\\&=%{to}" };
+/// Other values, to see which parts of the URL depend on them.
+const PLAIN: Values<'static> = Values { to: "+442071838750", from: "Shop", text: "Hello", secret: "s3cret" };
 
 impl Shape {
     /// The URL for a sample text.
@@ -98,11 +106,20 @@ impl Shape {
         self.url(AWKWARD).ok()
     }
 
+    /// The same, if host and port are those of every text.
+    pub(super) fn url_of_one_host(&self) -> Option<Url> {
+        let [url, another] = [self.sample_url()?, self.url(PLAIN).ok()?];
+        (url.origin() == another.origin()).then_some(url)
+    }
+
     /// Parses the templates and fills them in once, so that an invalid request is found at startup.
-    pub(super) fn new(url: &SecretString, body: &SecretString, format: Format) -> Result<Self, SettingsError> {
+    pub(super) fn new(url: &SecretString, body: &SecretString, format: Format, has_secret: bool) -> Result<Self, SettingsError> {
         let bad = |setting, reason: String| SettingsError { setting, reason };
         let read = |text: &SecretString, setting| Template::parse(text.expose_secret()).map_err(|error| bad(setting, error.to_string()));
         let shape = Self { url: read(url, "sms.http.url")?, body: read(body, "sms.http.body")?, format };
+        if !has_secret && shape.has(Placeholder::Secret) {
+            return Err(bad("sms.http.body", "contains {secret}, or sms.http.url does, and there is none".to_owned()));
+        }
         let url = shape.url(AWKWARD).map_err(|error| bad("sms.http.url", error.to_string()))?;
         address(&url, "sms.http.url")?;
         if let (Format::Json, Some(body)) = (format, shape.body(AWKWARD)) {
@@ -140,6 +157,7 @@ impl<'a> Values<'a> {
             Placeholder::ToDigits => self.to.trim_start_matches('+'),
             Placeholder::From => self.from,
             Placeholder::Text => self.text,
+            Placeholder::Secret => self.secret,
         }
     }
 }
@@ -161,7 +179,7 @@ mod tests {
     use super::*;
 
     fn shape(url: &str, body: &str, format: Format) -> Result<Shape, String> {
-        Shape::new(&url.into(), &body.into(), format).map_err(|error| error.to_string())
+        Shape::new(&url.into(), &body.into(), format, false).map_err(|error| error.to_string())
     }
 
     const URL: &str = "https://sms.example.com/send";

@@ -8,8 +8,8 @@ use crate::kernel::settings;
 use crate::providers::sms::exchange::Answer;
 
 /// `[sms.http.taken]` and `[sms.http.unreachable]`. An empty condition matches no response.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Sign {
     /// The accepted status codes. Empty: any.
     #[serde(deserialize_with = "settings::list")]

@@ -1,0 +1,14 @@
+//! The signature of Standard Webhooks.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use chrono::{DateTime, Utc};
+
+use crate::kernel::crypto::hmac_sha256;
+
+/// One signature of `webhook-signature`: the HMAC-SHA256 over `id.timestamp.body`, for the `webhook-id` given by `id` and the
+/// `webhook-timestamp` of `at` in seconds.
+pub fn standard_signature(key: &[u8], id: &str, at: DateTime<Utc>, body: &[u8]) -> String {
+    let start = format!("{id}.{}.", at.timestamp());
+    format!("v1,{}", STANDARD.encode(hmac_sha256(key, &[start.as_bytes(), body])))
+}

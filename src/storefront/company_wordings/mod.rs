@@ -1,0 +1,126 @@
+//! The wording of companies, over that of the deployment. What a company says takes the place of single entries; all others are those of the
+//! deployment's files, also those that a later version brings.
+//!
+//! Wordings are records ([`MessageWordingRecord`](crate::storefront::resources)), checked as the files are. They are read once a second at
+//! most. The checked wording of a store is kept until one of its company changes; the number that is kept is bounded.
+
+mod queries;
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use quick_cache::sync::Cache;
+use serde_json::{Map, Value};
+use sqlx::types::Json;
+
+use crate::kernel::clock::Clock;
+use crate::kernel::database::Pool;
+use crate::kernel::error_chain::chain;
+use crate::kernel::ids::{CompanyId, MessageWordingId, StoreId};
+use crate::kernel::languages::LanguageTag;
+use crate::kernel::ttl_cache::TtlCache;
+use crate::storefront::messages::{CompanyWording, Messages, StoreMessages};
+use crate::storefront::stores::Store;
+
+pub use queries::{count_wordings, list_wordings};
+
+/// The languages of one company.
+pub const MAX_OF_COMPANY: i64 = 20;
+/// The companies whose wordings are cached.
+const MAX_CACHED_COMPANIES: usize = 2_000;
+/// The checked wordings that are kept. Each has some fifty kilobytes.
+const MAX_CHECKED: usize = 500;
+
+/// The wordings of all companies. Clones share them.
+#[derive(Clone, Debug)]
+pub struct CompanyWordings(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    pool: Pool,
+    clock: Clock,
+    deployment: Messages,
+    cached: TtlCache<CompanyId, OfCompany>,
+    checked: Cache<StoreId, (Stamp, StoreMessages)>,
+}
+
+/// Which wordings something was made of.
+type Stamp = Vec<(MessageWordingId, i64)>;
+
+/// The wordings of one company.
+#[derive(Debug)]
+struct OfCompany {
+    stamp: Stamp,
+    wording: CompanyWording,
+}
+
+/// A wording as it is stored.
+#[derive(Debug)]
+pub struct StoredWording {
+    pub id: MessageWordingId,
+    pub version: i64,
+    pub language: String,
+    pub messages: Json<Map<String, Value>>,
+}
+
+impl CompanyWordings {
+    /// Reads wordings when they are asked for.
+    pub fn new(pool: Pool, clock: Clock, deployment: Messages) -> Self {
+        let (cached, checked) = (TtlCache::new(MAX_CACHED_COMPANIES), Cache::new(MAX_CHECKED));
+        Self(Arc::new(Shared { pool, clock, deployment, cached, checked }))
+    }
+
+    /// The connection pool.
+    pub fn pool(&self) -> &Pool {
+        &self.0.pool
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &Clock {
+        &self.0.clock
+    }
+
+    /// The wording of the deployment.
+    pub fn deployment(&self) -> &Messages {
+        &self.0.deployment
+    }
+
+    /// Evicts what was read, because a wording has changed.
+    pub fn invalidate_all(&self) {
+        self.0.cached.invalidate_all();
+    }
+
+    /// What a store says.
+    pub async fn of(&self, store: &Store) -> Result<StoreMessages, sqlx::Error> {
+        let now = self.0.clock.now();
+        let of_company = match self.0.cached.get(&store.company_id, now) {
+            Some(found) => found,
+            None => self.read(store.company_id, now).await?,
+        };
+        if of_company.stamp.is_empty() {
+            return Ok(self.0.deployment.of(store.id));
+        }
+        if let Some((_, kept)) = self.0.checked.get(&store.id).filter(|(stamp, _)| *stamp == of_company.stamp) {
+            return Ok(kept);
+        }
+        let checked = self.0.deployment.of_company(store.id, &of_company.wording);
+        self.0.checked.insert(store.id, (of_company.stamp.clone(), checked.clone()));
+        Ok(checked)
+    }
+
+    async fn read(&self, company: CompanyId, now: DateTime<Utc>) -> Result<Arc<OfCompany>, sqlx::Error> {
+        let generation = self.0.cached.generation();
+        let stored = list_wordings(&mut self.0.pool.acquire().await?, company).await?;
+        let stamp = stored.iter().map(|wording| (wording.id, wording.version)).collect();
+        let mut wording = CompanyWording::default();
+        for StoredWording { id, language, messages: Json(messages), .. } in stored {
+            let Some(language) = LanguageTag::parse(&language) else { continue };
+            if let Err(error) = wording.add(language, messages) {
+                tracing::warn!(wording = %id, error = chain(&error), "a wording of a company cannot be used");
+            }
+        }
+        let found = Arc::new(OfCompany { stamp, wording });
+        self.0.cached.insert_if_current(generation, company, &found, now);
+        Ok(found)
+    }
+}

@@ -1,0 +1,27 @@
+//! What a message provider sends, and by which service.
+
+crate::text_enum! {
+    /// What a message provider sends.
+    pub enum MessageChannel {
+        /// Texts.
+        Sms = "sms",
+        /// Mails.
+        Email = "email",
+    }
+}
+
+crate::text_enum! {
+    /// The service that a message provider is.
+    pub enum ProviderKind {
+        /// An account at Twilio.
+        Twilio = "twilio",
+        /// An account at Vonage.
+        Vonage = "vonage",
+        /// Any service that takes a text in one request.
+        Http = "http",
+        /// A mail server.
+        Smtp = "smtp",
+        /// The company's own endpoint.
+        Webhook = "webhook",
+    }
+}

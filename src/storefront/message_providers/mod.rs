@@ -1,0 +1,270 @@
+//! The message providers of companies. Texts and mails of a store are sent by the provider of its company, if it has an active one, else by
+//! those of the deployment (`[sms]`, `[mail]`).
+//!
+//! Providers are records ([`MessageProviderRecord`](crate::storefront::resources)); here they are looked up and built. One that cannot be
+//! used, because its settings or its secret do not fit the deployment any more, sends nothing. Those of the deployment take its place only if it
+//! says that it falls back.
+//!
+//! What a company is sent by is read once a second at most. A built provider is kept by its version, with its connection and its circuit
+//! breaker; the number that is kept is bounded, and one that is not is built again.
+
+mod kind;
+mod of_company;
+mod queries;
+mod secret;
+mod settings;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use quick_cache::sync::Cache;
+use secrecy::SecretString;
+use serde_json::{Map, Value};
+use sqlx::types::Json;
+use url::Host;
+
+use crate::kernel::clock::Clock;
+use crate::kernel::crypto::{ApplicationKey, CannotOpen};
+use crate::kernel::database::Pool;
+use crate::kernel::error_chain::chain;
+use crate::kernel::ids::{CompanyId, MessageProviderId};
+use crate::kernel::metrics::Registry;
+use crate::kernel::problem::{FieldErrors, Problem};
+use crate::kernel::ttl_cache::TtlCache;
+use crate::providers::hook::{Hook, HookSecret};
+use crate::providers::mail::{self, Mail, OwnMail, Security, Trust};
+use crate::providers::sms::{self, OwnSms, Sms};
+use crate::webhooks::{CompanyClients, EndpointUrl, NoClient};
+
+pub use kind::{MessageChannel, ProviderKind};
+pub use of_company::{CompanyMail, ProvidersOfCompany};
+pub use queries::count_providers;
+pub use secret::{ProviderSecret, SEALED};
+
+use settings::{MailServer, ProviderSettings, Word, refused};
+
+/// The providers of one company.
+pub const MAX_OF_COMPANY: i64 = 10;
+/// The companies whose providers are cached.
+const MAX_CACHED_COMPANIES: usize = 2_000;
+/// The built providers that are kept.
+const MAX_BUILT: usize = 500;
+/// The time limit of a try at the endpoint of a company.
+const HOOK_TIMEOUT: Duration = Duration::from_secs(2);
+/// The time limit of a request to a service that a company describes.
+const SERVICE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The message providers of all companies. Clones share them.
+#[derive(Clone, Debug)]
+pub struct MessageProviders(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    pool: Pool,
+    clock: Clock,
+    key: ApplicationKey,
+    sms: Sms,
+    mail: Mail,
+    clients: CompanyClients,
+    cached: TtlCache<CompanyId, ProvidersOfCompany>,
+    built: Cache<MessageProviderId, (i64, Option<Built>)>,
+}
+
+/// The parts that [`MessageProviders`] are built from.
+#[derive(Debug)]
+pub struct Parts {
+    pub pool: Pool,
+    pub clock: Clock,
+    pub key: ApplicationKey,
+    /// The SMS providers of the deployment.
+    pub sms: Sms,
+    /// The mail server of the deployment.
+    pub mail: Mail,
+    /// Makes the clients for addresses that companies name.
+    pub clients: CompanyClients,
+}
+
+/// A provider as it is stored.
+#[derive(Debug)]
+pub struct StoredProvider {
+    pub id: MessageProviderId,
+    pub version: i64,
+    pub channel: MessageChannel,
+    pub kind: ProviderKind,
+    pub falls_back: bool,
+    pub settings: Json<Map<String, Value>>,
+    pub secret: Option<Vec<u8>>,
+}
+
+/// A provider that can be used. Clones share it.
+#[derive(Clone, Debug)]
+pub enum Built {
+    /// It sends texts.
+    Sms(OwnSms),
+    /// It sends mails.
+    Mail(CompanyMail),
+}
+
+/// Why a provider cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// Its settings do not fit its kind, or its secret does not.
+    #[error(transparent)]
+    Settings(#[from] Problem),
+    /// Its secret was sealed under another application key.
+    #[error("the secret cannot be decrypted")]
+    Secret(#[from] CannotOpen),
+    /// Its address may not be connected to.
+    #[error(transparent)]
+    Client(#[from] NoClient),
+}
+
+impl StoredProvider {
+    /// The address that the company names. `None` if it names none, or no valid one.
+    pub fn address(&self) -> Option<String> {
+        ProviderSettings::parse(self.channel, self.kind, &self.settings).ok()?.address()
+    }
+}
+
+impl MessageProviders {
+    /// Reads and builds providers when they are asked for.
+    pub fn new(parts: Parts) -> Self {
+        let Parts { pool, clock, key, sms, mail, clients } = parts;
+        let (cached, built) = (TtlCache::new(MAX_CACHED_COMPANIES), Cache::new(MAX_BUILT));
+        Self(Arc::new(Shared { pool, clock, key, sms, mail, clients, cached, built }))
+    }
+
+    /// The connection pool.
+    pub fn pool(&self) -> &Pool {
+        &self.0.pool
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &Clock {
+        &self.0.clock
+    }
+
+    /// The key that secrets are sealed with.
+    pub fn key(&self) -> &ApplicationKey {
+        &self.0.key
+    }
+
+    /// The mail server of the deployment.
+    pub fn mail(&self) -> &Mail {
+        &self.0.mail
+    }
+
+    /// Makes the clients for addresses that companies name.
+    pub fn clients(&self) -> &CompanyClients {
+        &self.0.clients
+    }
+
+    /// Evicts what was read, because a provider has changed.
+    pub fn invalidate_all(&self) {
+        self.0.cached.invalidate_all();
+    }
+
+    /// Registers what is measured of the providers.
+    pub fn register(&self, registry: &mut Registry) {
+        self.0.sms.register(registry);
+        self.0.mail.register(registry);
+    }
+
+    /// What sends the messages of a company's stores.
+    pub async fn of(&self, company: CompanyId) -> Result<Arc<ProvidersOfCompany>, sqlx::Error> {
+        let now = self.0.clock.now();
+        match self.0.cached.get(&company, now) {
+            Some(found) => Ok(found),
+            None => self.read(company, now).await,
+        }
+    }
+
+    async fn read(&self, company: CompanyId, now: DateTime<Utc>) -> Result<Arc<ProvidersOfCompany>, sqlx::Error> {
+        let generation = self.0.cached.generation();
+        let stored = queries::list_active(&mut self.0.pool.acquire().await?, company).await?;
+        let mut found = ProvidersOfCompany::of_deployment(&self.0.sms, &self.0.mail);
+        for stored in &stored {
+            found.replace(stored.channel, self.built(company, stored).as_ref(), stored.falls_back);
+        }
+        let found = Arc::new(found);
+        self.0.cached.insert_if_current(generation, company, &found, now);
+        Ok(found)
+    }
+
+    /// The provider in its present version; `None` if it cannot be used.
+    fn built(&self, company: CompanyId, stored: &StoredProvider) -> Option<Built> {
+        let (id, version) = (stored.id, stored.version);
+        if let Some((_, built)) = self.0.built.get(&id).filter(|(of, _)| *of == version) {
+            return built;
+        }
+        let built = self.build(company, stored);
+        let built = built.inspect_err(|error| {
+            tracing::warn!(provider = %id, error = chain(error), "a message provider of a company cannot be used");
+        });
+        let built = built.ok();
+        self.0.built.insert(id, (version, built.clone()));
+        built
+    }
+
+    /// Builds a provider from what is stored, or says why it cannot be used. Nothing is requested.
+    pub fn build(&self, company: CompanyId, stored: &StoredProvider) -> Result<Built, Unusable> {
+        let settings = ProviderSettings::parse(stored.channel, stored.kind, &stored.settings)?;
+        let secret = stored.secret.as_deref().map(|sealed| ProviderSecret::open(&self.0.key, stored.id, sealed)).transpose()?;
+        let own = match (stored.channel, settings) {
+            (_, ProviderSettings::Twilio(account)) => {
+                let (Word(account_sid), Word(from)) = (account.account_sid, account.from);
+                sms::OwnSettings::Twilio { account_sid, auth_token: required(secret)?, from }
+            }
+            (_, ProviderSettings::Vonage(account)) => {
+                let (Word(api_key), Word(from)) = (account.api_key, account.from);
+                sms::OwnSettings::Vonage { api_key, api_secret: required(secret)?, from }
+            }
+            (_, ProviderSettings::Http(settings, url)) => {
+                let client = self.0.clients.client(company, [&url], SERVICE_TIMEOUT)?;
+                sms::OwnSettings::Http { settings, secret, client }
+            }
+            (MessageChannel::Sms, ProviderSettings::Webhook(url)) => sms::OwnSettings::Webhook(self.hook(company, &url, secret)?),
+            (MessageChannel::Email, ProviderSettings::Webhook(url)) => {
+                let hook = mail::OwnSettings::Webhook(self.hook(company, &url, secret)?);
+                return self.mail_by(company, hook, None);
+            }
+            (_, ProviderSettings::Smtp(server)) => {
+                let address = (server.host.0.clone(), server.port());
+                return self.mail_by(company, self.server(server, secret)?, Some(address));
+            }
+        };
+        Ok(Built::Sms(self.0.sms.own(own).map_err(refused)?))
+    }
+
+    fn mail_by(&self, company: CompanyId, own: mail::OwnSettings, server: Option<(Host<String>, u16)>) -> Result<Built, Unusable> {
+        let mail = OwnMail::new(own).map_err(|error| {
+            let member = if matches!(error, mail::OwnSettingsError::From(_)) { "settings.from" } else { "settings.host" };
+            FieldErrors::one(member, format!("This {error}."))
+        })?;
+        Ok(Built::Mail(CompanyMail { mail, server, company, clients: self.0.clients.clone() }))
+    }
+
+    fn server(&self, server: MailServer, secret: Option<SecretString>) -> Result<mail::OwnSettings, Problem> {
+        let credentials = match (server.user, secret) {
+            (Some(_), Some(_)) if server.security == Security::None => {
+                return Err(FieldErrors::one("settings.security", "A password is only sent over TLS."));
+            }
+            (Some(user), secret) => Some((user, required(secret)?)),
+            (None, None) => None,
+            (None, Some(_)) => return Err(FieldErrors::one("settings.user", "This is not set, but there is a secret.")),
+        };
+        let trust = Trust { tls: self.0.clients.tls(), roots: self.0.clients.roots() };
+        Ok(mail::OwnSettings::Smtp { host: server.host.0.to_string(), security: server.security, credentials, from: server.from, trust })
+    }
+
+    fn hook(&self, company: CompanyId, url: &EndpointUrl, secret: Option<SecretString>) -> Result<Hook, Unusable> {
+        let secret = HookSecret::parse(&required(secret)?);
+        let secret = secret.map_err(|error| FieldErrors::one("secret", format!("This {error}.")))?;
+        Ok(Hook::new(self.0.clients.client(company, [url], HOOK_TIMEOUT)?, url.url(), secret))
+    }
+}
+
+fn required(secret: Option<SecretString>) -> Result<SecretString, Problem> {
+    secret.ok_or_else(|| FieldErrors::one("secret", "This is not set."))
+}

@@ -1,0 +1,216 @@
+//! The message providers of a company in the API for operators.
+
+pub mod test;
+
+use std::mem::take;
+
+use serde_json::{Map, Value};
+use sqlx::types::Json;
+use url::Host;
+
+use crate::audit_trail::ChangedRecord;
+use crate::callers::{Area, Caller, Scope};
+use crate::companies;
+use crate::kernel::clock::Clock;
+use crate::kernel::database::Pool;
+use crate::kernel::error_chain::chain;
+use crate::kernel::ids::MessageProviderId;
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::resources::{
+    Editable, FieldType, Fields, Input, Member, New, PublishesEvents, Record, RecordTransaction, Resource, ResourceState, Unique,
+};
+use crate::storefront::message_providers::{
+    MAX_OF_COMPANY, MessageChannel, MessageProviders, ProviderKind, ProviderSecret, StoredProvider, Unusable, count_providers,
+};
+use crate::webhooks::{EndpointUrl, NoClient};
+
+const FORBIDDEN: &str = "Only public addresses are asked, and none was found for this one.";
+
+crate::fields! {
+    /// A message provider of the company: what its texts or mails are sent by, in place of the providers of the deployment.
+    pub struct MessageProviderRecord, body MessageProviderBody {
+        /// What it sends: `sms` for texts, `email` for mails. Cannot be changed.
+        #[filtered]
+        channel: MessageChannel,
+        /// The service: an account at `twilio` or `vonage`, any service that takes a text in one request (`http`), a mail server (`smtp`), or the company's own endpoint (`webhook`).
+        kind: ProviderKind,
+        /// Whether it sends. There is one active provider for each channel at most; without one, those of the deployment send.
+        #[filtered]
+        status: ProviderStatus,
+        /// Whether the providers of the deployment are tried after it has failed. Otherwise the message is not sent.
+        falls_back: bool,
+        /// The settings of the kind: `account_sid` and `from` of `twilio`, `api_key` and `from` of `vonage`, `url` of `webhook`; `host`, `port`, `security` (`tls`, `starttls`, `none`), `user` and `from` of `smtp`; the keys of `[sms.http]` of `http`.
+        settings: Json<Map<String, Value>>,
+    }
+    by_hand {
+        /// The secret: the token of `twilio`, the API secret of `vonage`, the value of `{secret}` in the settings of `http`, the password of `smtp`, and what the requests to a `webhook` are signed with (`whsec_…`).
+        #[write_only]
+        secret: Option<ProviderSecret>,
+    }
+    computed {
+        /// Whether the provider has a secret.
+        has_secret: bool = |provider| provider.secret.is_some(),
+    }
+    hidden {
+        /// The secret, encrypted; see `ProviderSecret::open`.
+        secret: Option<Vec<u8>>,
+    }
+}
+
+crate::text_enum! {
+    /// Whether a message provider sends.
+    pub enum ProviderStatus, default Active {
+        /// It sends the messages of the company's stores.
+        Active = "active",
+        /// It is as good as none, and can be tested.
+        Inactive = "inactive",
+    }
+}
+
+/// The secret of a request.
+impl FieldType for ProviderSecret {
+    type Column = Self;
+
+    fn into_column(self) -> Self {
+        self
+    }
+
+    fn show(_: &Self) -> Value {
+        Value::Null
+    }
+
+    fn schema() -> Value {
+        serde_json::json!({ "type": "string" })
+    }
+
+    fn input() -> Input {
+        Input::Secret
+    }
+}
+
+impl ResourceState for MessageProviders {
+    fn pool(&self) -> &Pool {
+        self.pool()
+    }
+
+    fn clock(&self) -> &Clock {
+        self.clock()
+    }
+
+    fn invalidate_caches(&self) {
+        self.invalidate_all();
+    }
+}
+
+impl Resource for MessageProviderRecord {
+    type Id = MessageProviderId;
+    type State = MessageProviders;
+
+    const SINGULAR: &'static str = "message_provider";
+    const PLURAL: &'static str = "message_providers";
+    const AREA: Area = Area::Integration;
+    /// Whoever sends the codes can read them, and so open every account of the company.
+    const WRITING: Scope = Scope::Admin;
+}
+
+/// Publishes no events.
+impl PublishesEvents for MessageProviderRecord {
+    const AUDITED_AS: Option<fn(MessageProviderId) -> ChangedRecord> = Some(ChangedRecord::MessageProvider);
+    const UNIQUE: &'static [Unique] = &[Unique {
+        constraint: "message_providers_active",
+        member: "status",
+        sentence: "The company has an active provider for this channel already.",
+    }];
+}
+
+impl MessageProviderRecord {
+    /// Completes what a body says: the secret, which is encrypted, and the check of the whole.
+    fn complete(
+        &mut self,
+        secret: Member<Option<ProviderSecret>>,
+        transaction: &RecordTransaction<MessageProviders>,
+        id: MessageProviderId,
+    ) -> Result<(), Problem> {
+        // Encrypting the same text twice gives different bytes, so a secret that is sent always counts as a change.
+        if let Member::Sent(secret) = secret {
+            self.secret = secret.map(|secret| secret.seal(transaction.state.key(), id));
+        }
+        transaction.state.build(transaction.caller.company, &self.stored(id)).map(drop).map_err(refused)
+    }
+
+    fn stored(&self, id: MessageProviderId) -> StoredProvider {
+        StoredProvider {
+            id,
+            version: 0,
+            channel: self.channel,
+            kind: self.kind,
+            falls_back: self.falls_back,
+            settings: self.settings.clone(),
+            secret: self.secret.clone(),
+        }
+    }
+}
+
+fn refused(error: Unusable) -> Problem {
+    match error {
+        Unusable::Settings(problem) => problem,
+        Unusable::Secret(_) => FieldErrors::one("secret", "The secret must be set again: it cannot be decrypted."),
+        Unusable::Client(NoClient::Forbidden(_)) => FieldErrors::one("settings.url", FORBIDDEN),
+        Unusable::Client(error @ NoClient::NotBuilt(_)) => {
+            tracing::error!(error = chain(&error), "the client of a message provider cannot be built");
+            ProblemCode::Internal.into()
+        }
+    }
+}
+
+impl Editable for MessageProviderRecord {
+    type Body = MessageProviderBody;
+
+    /// Placeholders are not part of the host, so the host of the text is that of every message.
+    async fn before_transaction(providers: &MessageProviders, caller: &Caller, body: &MessageProviderBody) -> Result<(), Problem> {
+        let Member::Sent(settings) = &body.settings else { return Ok(()) };
+        let named = |member: &str| settings.get(member).and_then(Value::as_str);
+        if let Some(Ok(url)) = named("url").map(str::parse::<EndpointUrl>) {
+            providers.clients().check(caller.company, &url).await.map_err(|_| FieldErrors::one("settings.url", FORBIDDEN))?;
+        }
+        if let Some(Ok(host)) = named("host").map(Host::parse) {
+            providers.clients().check_host(caller.company, &host).await.map_err(|_| FieldErrors::one("settings.host", FORBIDDEN))?;
+        }
+        Ok(())
+    }
+
+    async fn create(
+        transaction: &mut RecordTransaction<MessageProviders>,
+        id: MessageProviderId,
+        mut body: MessageProviderBody,
+    ) -> Result<New<Self>, Problem> {
+        let (secret, company) = (take(&mut body.secret), transaction.caller.company);
+        let mut provider = Self::created_by(body)?;
+        companies::lock(transaction.conn(), company).await?;
+        if count_providers(transaction.conn(), company).await? >= MAX_OF_COMPANY {
+            return Err(FieldErrors::one("channel", format!("A company can have {MAX_OF_COMPANY} message providers at most.")));
+        }
+        provider.complete(secret, transaction, id)?;
+        Ok(provider.into())
+    }
+
+    async fn change(
+        transaction: &mut RecordTransaction<MessageProviders>,
+        before: &Record<Self>,
+        mut body: MessageProviderBody,
+    ) -> Result<Self, Problem> {
+        let secret = take(&mut body.secret);
+        let mut provider = before.fields.changed_by(body);
+        if provider.channel != before.fields.channel {
+            return Err(FieldErrors::one("channel", "The channel of a provider cannot be changed. Create another provider instead."));
+        }
+        let is_moved =
+            provider.kind != before.fields.kind || provider.stored(before.id).address() != before.fields.stored(before.id).address();
+        if is_moved && provider.secret.is_some() && matches!(secret, Member::Missing) {
+            // Whoever may change the address need not know the secret, and would have it sent there.
+            return Err(FieldErrors::one("secret", "Send the secret again, because it is for another address now."));
+        }
+        provider.complete(secret, transaction, before.id)?;
+        Ok(provider)
+    }
+}
