@@ -140,7 +140,8 @@ impl Sms {
         (provider, token): (ProviderName, &str),
         received: &ReceivedReceipt<'_>,
     ) -> Result<Option<DeliveryReceipt>, NotGenuine> {
-        let (Some(receipts), Some(found)) = (&self.receipts, self.providers.iter().find(|found| found.of_settings() == Some(provider))) else {
+        let (Some(receipts), Some(found)) = (&self.receipts, self.providers.iter().find(|found| found.of_settings() == Some(provider)))
+        else {
             return Ok(None);
         };
         found.read_receipt(&receipts.url_with(provider, token), received)

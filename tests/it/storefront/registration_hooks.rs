@@ -40,7 +40,7 @@ fn signature(secret: &str, asked: &Received) -> String {
 
 impl World {
     /// A hook of the story's store; returns its endpoint and the record with its secret.
-    async fn hook(&self, more: Value) -> (Receiver, Value) {
+    async fn registration_hook(&self, more: Value) -> (Receiver, Value) {
         let receiver = self.endpoint("hook.test").await;
         let mut body = json!({ "store": self.store, "url": receiver.url() });
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -67,7 +67,7 @@ async fn login_a(world: &World, token: &Value) -> Answer {
 #[tokio::test]
 async fn it_is_asked_when_the_code_is_right_and_before_anything_is_written() {
     let world = World::new().await;
-    let (receiver, hook) = world.hook(json!({})).await;
+    let (receiver, hook) = world.registration_hook(json!({})).await;
     let code = world.creation_code(EMAIL).await;
     world.open_account(EMAIL, &wrong(&code)).await.refused(422, "code_invalid");
     assert_eq!(receiver.count(), 0);
@@ -96,7 +96,7 @@ async fn it_is_asked_when_the_code_is_right_and_before_anything_is_written() {
 #[tokio::test]
 async fn a_refusal_is_told_in_its_words_and_uses_up_nothing_but_five_questions() {
     let world = World::new().await;
-    let (receiver, _) = world.hook(json!({ "on_failure": "allow" })).await;
+    let (receiver, _) = world.registration_hook(json!({ "on_failure": "allow" })).await;
     let code = world.creation_code(EMAIL).await;
     receiver.will([
         says(r#"{"allow":false,"reason":"We do not\ndeliver there."}"#),
@@ -129,7 +129,7 @@ async fn a_refusal_is_told_in_its_words_and_uses_up_nothing_but_five_questions()
 #[tokio::test]
 async fn without_an_answer_the_company_has_said_what_happens() {
     let world = World::new().await;
-    let (receiver, hook) = world.hook(json!({})).await;
+    let (receiver, hook) = world.registration_hook(json!({})).await;
     let location = || vec![("location", receiver.url())];
     let failures = || {
         [
@@ -168,7 +168,7 @@ async fn without_an_answer_the_company_has_said_what_happens() {
 #[tokio::test]
 async fn a_slow_hook_holds_no_connection_and_nobody_gets_past_it_by_a_flood() {
     let world = World::with(&[("database.max_connections", "2")]).await;
-    let (receiver, hook) = world.hook(json!({ "on_failure": "allow" })).await;
+    let (receiver, hook) = world.registration_hook(json!({ "on_failure": "allow" })).await;
     let mut codes = Vec::new();
     for number in 0..4 {
         let identity = format!("c{number}@example.com");
@@ -201,7 +201,7 @@ async fn a_slow_hook_holds_no_connection_and_nobody_gets_past_it_by_a_flood() {
 async fn an_account_by_a_provider_is_asked_about_and_a_refused_token_is_not_used_up() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
-    let (receiver, _) = world.hook(json!({})).await;
+    let (receiver, _) = world.registration_hook(json!({})).await;
     let mut claims = another(&claims_of_a(&world, "7"));
     (claims["email"], claims["email_verified"]) = (json!(EMAIL), json!(true));
     receiver.will([refuse(), allow()]);
@@ -234,7 +234,7 @@ async fn an_account_by_a_provider_is_asked_about_and_a_refused_token_is_not_used
 async fn parallel_sign_ins_of_one_newcomer_open_one_account() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
-    let (receiver, _) = world.hook(json!({})).await;
+    let (receiver, _) = world.registration_hook(json!({})).await;
     receiver.will(std::iter::repeat_n(allow(), 4));
     let claims: Vec<_> = (0..4).map(|_| another(&claims_of_a(&world, "7"))).collect();
     let answers = join_all(claims.iter().map(|claims| login_a(&world, claims))).await;
@@ -246,7 +246,7 @@ async fn parallel_sign_ins_of_one_newcomer_open_one_account() {
 #[tokio::test]
 async fn its_secret_is_shown_once_and_rotated_like_that_of_a_webhook() {
     let world = World::new().await;
-    let (receiver, hook) = world.hook(json!({})).await;
+    let (receiver, hook) = world.registration_hook(json!({})).await;
     let first = hook["secret"].as_str().unwrap().to_owned();
     let stored: Vec<u8> = sqlx::query_scalar("select sealed_secret from registration_hooks").fetch_one(&world.pool).await.unwrap();
     assert!(!stored.windows(10).any(|part| first.as_bytes().windows(10).any(|shown| shown == part)));
@@ -276,7 +276,7 @@ async fn its_secret_is_shown_once_and_rotated_like_that_of_a_webhook() {
 #[tokio::test]
 async fn a_store_has_one_hook_which_concerns_no_other_store() {
     let world = World::new().await;
-    let (receiver, hook) = world.hook(json!({})).await;
+    let (receiver, hook) = world.registration_hook(json!({})).await;
     let body = json!({ "store": world.store, "url": receiver.url() });
     let refused = world.api(Method::POST, PATH).json(&body).send().await.refused(422, "body_invalid");
     assert_eq!(refused["fields"]["store"][0], "The store has a registration hook already.");

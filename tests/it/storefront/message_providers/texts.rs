@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use portico::callers::Scope;
 use serde_json::{Value, json};
 
-use super::{asked, by_hook, data, settings, with};
+use super::{asked, by_hook, data, settings};
 use crate::support::World;
 use crate::support::customers::{PHONE, ask_to_register};
 use crate::support::receiver::Reply;
