@@ -1,17 +1,31 @@
 //! Erasing what the events about a record tell of a person, when the record itself is erased.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::events::queries;
+use crate::events::{documented, queries};
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, EventId};
 
-/// What stays of an event's data: it names the record, and nobody.
-const KEPT: &[&str] = &["id", "public_id", "uuid", "created_at", "updated_at", "deleted_at"];
+/// The keywords of a schema whose values are no free text: ids, instants, words of a list.
+const BOUND: [&str; 4] = ["pattern", "format", "enum", "const"];
 
-/// Empties the texts, lists and objects in the data of every event about these records, and returns the events. The rest of each event stays, so
-/// that whoever has not received it learns what happened. It is the only change that an event ever sees.
+/// By the name of an event, the members of its data that are no free text.
+static KEPT: LazyLock<BTreeMap<String, Vec<String>>> = LazyLock::new(|| {
+    let is_bound = |schema: &Value| BOUND.iter().any(|keyword| schema.get(keyword).is_some());
+    let types = documented().into_iter().map(|event_type| {
+        let members = event_type.data_schema["properties"].as_object().into_iter().flatten();
+        let kept = members.filter(|(_, schema)| is_bound(schema)).map(|(name, _)| name.clone()).collect();
+        (event_type.name.as_str().to_owned(), kept)
+    });
+    types.collect()
+});
+
+/// Empties the free texts, lists and objects in the data of every event about these records, and returns the events. The rest of each event
+/// stays, so that whoever has not received it learns what happened. It is the only change that an event ever sees.
 pub async fn erase_events_about(conn: &mut Connection, records: &[(CompanyId, Uuid)]) -> Result<Vec<EventId>, sqlx::Error> {
     let mut erased = Vec::new();
     // One record at a time, so that no more bodies are in memory than there are about one.
@@ -25,8 +39,10 @@ pub async fn erase_events_about(conn: &mut Connection, records: &[(CompanyId, Uu
 
 fn without_data(body: &[u8]) -> Vec<u8> {
     let mut envelope: Map<String, Value> = serde_json::from_slice(body).expect("we wrote it as JSON ourselves");
+    let kept = envelope.get("event").and_then(Value::as_str).and_then(|event| KEPT.get(event));
+    let is_kept = |member: &str| kept.is_some_and(|kept| kept.iter().any(|kept| kept == member));
     if let Some(Value::Object(data)) = envelope.get_mut("data") {
-        data.iter_mut().filter(|(name, _)| !KEPT.contains(&name.as_str())).for_each(|(_, value)| empty(value));
+        data.iter_mut().filter(|(member, _)| !is_kept(member)).for_each(|(_, value)| empty(value));
     }
     serde_json::to_vec(&envelope).expect("what was read can be written")
 }
@@ -43,12 +59,25 @@ fn empty(value: &mut Value) {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn what_names_a_person_is_gone_and_what_names_the_event_and_the_record_stays() {
-        let body = br#"{"id":"event_1","api_version":"1.0","event":"customer.updated","created_at":"2026-05-21T10:00:00.000+00:00","data":{"id":"customer_1","name":"Ada","email":null,"phone_verified":true,"meta":{"nickname":"Countess"},"tags":["vip"],"updated_at":"2026-05-21T10:00:00.000+00:00"}}"#;
-        let erased = br#"{"id":"event_1","api_version":"1.0","event":"customer.updated","created_at":"2026-05-21T10:00:00.000+00:00","data":{"id":"customer_1","name":"","email":null,"phone_verified":true,"meta":{},"tags":[],"updated_at":"2026-05-21T10:00:00.000+00:00"}}"#;
-        assert_eq!(String::from_utf8(without_data(body)).unwrap(), std::str::from_utf8(erased).unwrap());
+        let erased = |event: &str, data: Value| {
+            let body = json!({ "id": "event_1", "event": event, "created_at": "2026-05-21T10:00:00.000+00:00", "data": data });
+            serde_json::from_slice::<Value>(&without_data(&serde_json::to_vec(&body).unwrap())).unwrap()["data"].take()
+        };
+        let data = json!({ "id": "customer_1", "name": "Ada", "email": null, "phone_verified": true, "meta": { "nickname": "Countess" },
+            "tags": ["vip"], "updated_at": "2026-05-21T10:00:00.000+00:00" });
+        let left = json!({ "id": "customer_1", "name": "", "email": null, "phone_verified": true, "meta": {}, "tags": [],
+            "updated_at": "2026-05-21T10:00:00.000+00:00" });
+        assert_eq!(erased("customer.updated", data), left);
+        let data = json!({ "store": "store_1", "contact": "email", "change": "changed", "before": "ada@example.com", "after": null });
+        let left = json!({ "store": "store_1", "contact": "email", "change": "changed", "before": "", "after": null });
+        assert_eq!(erased("customer.contact_changed", data.clone()), left);
+        let nothing = json!({ "store": "", "contact": "", "change": "", "before": "", "after": null });
+        assert_eq!(erased("customer.unknown", data), nothing, "nobody knows what is free text");
     }
 }

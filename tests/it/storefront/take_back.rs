@@ -44,7 +44,10 @@ async fn the_owner_of_the_old_address_takes_the_account_back() {
 
     let answer = take_back(&world, EMAIL, &notice_code(&world, EMAIL)).await.ok(200);
     let contact = json!({ "kind": "email", "contact": EMAIL, "verified": true });
-    assert_eq!(answer, json!({ "status": "ok", "review": { "contacts": [contact], "providers": [] } }));
+    assert_eq!(
+        answer,
+        json!({ "status": "ok", "review": { "contacts": [contact], "providers": [], "passkeys": [], "second_factor": null } })
+    );
     world.storefront_get("customers/me").token(&thief).send().await.refused(401, "customer_token_invalid");
     assert_eq!(world.count("select count(*) from devices").await, 0);
     for (identity, password) in [(EVES, "battery staple correct"), (EMAIL, "battery staple correct"), (EMAIL, PASSWORD)] {
