@@ -14,8 +14,8 @@ create table registration_hooks (
     sealed_previous_secret bytea,
     previous_secret_until timestamptz,
     constraint registration_hooks_pkey primary key (id),
-    constraint registration_hooks_company_id_fkey foreign key (company_id) references companies (id),
-    constraint registration_hooks_store_id_fkey foreign key (store_id) references stores (id),
+    constraint registration_hooks_company_id_fkey foreign key (company_id) references companies (id) on delete cascade,
+    constraint registration_hooks_store_id_fkey foreign key (store_id) references stores (id) on delete cascade,
     constraint registration_hooks_status_known check (status in ('active', 'inactive')),
     constraint registration_hooks_on_failure_known check (on_failure in ('refuse', 'allow'))
 );

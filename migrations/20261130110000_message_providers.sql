@@ -13,7 +13,7 @@ create table message_providers (
     settings jsonb not null default '{}',
     secret bytea,
     constraint message_providers_pkey primary key (id),
-    constraint message_providers_company_id_fkey foreign key (company_id) references companies (id),
+    constraint message_providers_company_id_fkey foreign key (company_id) references companies (id) on delete cascade,
     constraint message_providers_channel_known check (channel in ('sms', 'email')),
     constraint message_providers_status_known check (status in ('active', 'inactive'))
 );

@@ -9,7 +9,7 @@ create table message_wordings (
     language text not null,
     messages jsonb not null default '{}',
     constraint message_wordings_pkey primary key (id),
-    constraint message_wordings_company_id_fkey foreign key (company_id) references companies (id)
+    constraint message_wordings_company_id_fkey foreign key (company_id) references companies (id) on delete cascade
 );
 create unique index message_wordings_language on message_wordings (company_id, language) where deleted_at is null;
 create index message_wordings_of_company on message_wordings (company_id, created_at, id);

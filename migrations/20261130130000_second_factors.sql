@@ -13,8 +13,7 @@ create table authenticators (
     locked_out_until timestamptz,
     last_wrong_at timestamptz,
     constraint authenticators_pkey primary key (id),
-    constraint authenticators_id_fkey foreign key (id) references customers (id),
-    constraint authenticators_store_id_fkey foreign key (store_id) references stores (id)
+    constraint authenticators_id_fkey foreign key (id) references customers (id) on delete cascade
 );
 create index authenticators_of_store on authenticators (store_id) where enabled_at is not null;
 create index authenticators_offered_at on authenticators (offered_at) where enabled_at is null;
@@ -35,8 +34,7 @@ create table customer_recovery_codes (
     digest bytea not null,
     store_id uuid not null,
     constraint customer_recovery_codes_pkey primary key (customer_id, digest),
-    constraint customer_recovery_codes_customer_id_fkey foreign key (customer_id) references customers (id),
-    constraint customer_recovery_codes_store_id_fkey foreign key (store_id) references stores (id)
+    constraint customer_recovery_codes_customer_id_fkey foreign key (customer_id) references customers (id) on delete cascade
 );
 comment on table customer_recovery_codes is 'Codes that stand in for the authenticator app of a customer, each once; deleted when used.';
 comment on column customer_recovery_codes.digest is 'SHA-256 of the customer and the code, which has 120 random bits.';
@@ -46,18 +44,19 @@ create table pending_sign_ins (
     store_id uuid not null,
     customer_id uuid not null,
     app bytea not null,
+    network text not null,
     identity text,
     password_hash text,
     created_at timestamptz not null,
     expires_at timestamptz not null,
     constraint pending_sign_ins_pkey primary key (digest),
-    constraint pending_sign_ins_store_id_fkey foreign key (store_id) references stores (id),
-    constraint pending_sign_ins_customer_id_fkey foreign key (customer_id) references customers (id)
+    constraint pending_sign_ins_customer_id_fkey foreign key (customer_id) references customers (id) on delete cascade
 );
 create index pending_sign_ins_customer_id on pending_sign_ins (customer_id, created_at);
 create index pending_sign_ins_expires_at on pending_sign_ins (expires_at);
 comment on table pending_sign_ins is 'Sign-ins whose first factor was right, and which wait for the second one; deleted when used or too old.';
 comment on column pending_sign_ins.digest is 'SHA-256 of the handle that the app was given.';
 comment on column pending_sign_ins.app is 'SHA-256 of the user agent and the store key of the first factor.';
+comment on column pending_sign_ins.network is 'The network of the client that the first factor came from.';
 comment on column pending_sign_ins.identity is 'The phone number or email address that was typed, for the audit.';
 comment on column pending_sign_ins.password_hash is 'The new password of a reset, which counts once the second factor is right.';

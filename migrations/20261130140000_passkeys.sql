@@ -18,7 +18,6 @@ create table passkeys (
     last_used_at timestamptz,
     suspended_at timestamptz,
     constraint passkeys_pkey primary key (id),
-    constraint passkeys_store_id_fkey foreign key (store_id) references stores (id) on delete cascade,
     constraint passkeys_customer_id_fkey foreign key (customer_id) references customers (id) on delete cascade,
     -- what makes a credential one account's
     constraint passkeys_credential unique (store_id, credential_id)
@@ -37,8 +36,7 @@ create table passkey_users (
     store_id uuid not null,
     handle bytea not null,
     constraint passkey_users_pkey primary key (customer_id),
-    constraint passkey_users_customer_id_fkey foreign key (customer_id) references customers (id) on delete cascade,
-    constraint passkey_users_store_id_fkey foreign key (store_id) references stores (id) on delete cascade
+    constraint passkey_users_customer_id_fkey foreign key (customer_id) references customers (id) on delete cascade
 );
 comment on table passkey_users is 'What authenticators know customers by.';
 comment on column passkey_users.handle is 'Random, so that it says nothing about the customer.';
@@ -48,8 +46,7 @@ create table answered_challenges (
     store_id uuid not null,
     nonce bytea not null,
     expires_at timestamptz not null,
-    constraint answered_challenges_pkey primary key (store_id, nonce),
-    constraint answered_challenges_store_id_fkey foreign key (store_id) references stores (id) on delete cascade
+    constraint answered_challenges_pkey primary key (store_id, nonce)
 );
 create index answered_challenges_expires_at on answered_challenges (expires_at);
 comment on table answered_challenges is 'Challenges that passkeys have answered, until they expire: each is answered once.';

@@ -1,8 +1,10 @@
 //! Erasing what the events about a record tell of a person, when the record itself is erased.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -38,13 +40,28 @@ pub async fn erase_events_about(conn: &mut Connection, records: &[(CompanyId, Uu
 }
 
 fn without_data(body: &[u8]) -> Vec<u8> {
-    let mut envelope: Map<String, Value> = serde_json::from_slice(body).expect("we wrote it as JSON ourselves");
+    let Ok(mut envelope) = serde_json::from_slice::<Map<String, Value>>(body) else { return without_members(body) };
     let kept = envelope.get("event").and_then(Value::as_str).and_then(|event| KEPT.get(event));
     let is_kept = |member: &str| kept.is_some_and(|kept| kept.iter().any(|kept| kept == member));
     if let Some(Value::Object(data)) = envelope.get_mut("data") {
         data.iter_mut().filter(|(member, _)| !is_kept(member)).for_each(|(_, value)| empty(value));
     }
     serde_json::to_vec(&envelope).expect("what was read can be written")
+}
+
+/// The envelope with nothing in its data, where that is nested more deeply than can be read. The parser skips what is not asked for at any depth.
+fn without_members(body: &[u8]) -> Vec<u8> {
+    #[derive(Deserialize, Serialize)]
+    struct Frame<'a> {
+        id: Cow<'a, str>,
+        api_version: Cow<'a, str>,
+        event: Cow<'a, str>,
+        created_at: Cow<'a, str>,
+        #[serde(skip_deserializing)]
+        data: Map<String, Value>,
+    }
+    let frame: Frame<'_> = serde_json::from_slice(body).expect("we wrote it as JSON ourselves");
+    serde_json::to_vec(&frame).expect("what was read can be written")
 }
 
 /// A value of the same type without content, so that the data is still valid.
@@ -79,5 +96,12 @@ mod tests {
         assert_eq!(erased("customer.contact_changed", data.clone()), left);
         let nothing = json!({ "store": "", "contact": "", "change": "", "before": "", "after": null });
         assert_eq!(erased("customer.unknown", data), nothing, "nobody knows what is free text");
+        let deep = format!(
+            r#"{{"id":"event_1","api_version":"1.0","event":"customer.updated","created_at":"now","data":{{"name":"Ada","meta":{}{}}}}}"#,
+            "[".repeat(200),
+            "]".repeat(200)
+        );
+        let frame = br#"{"id":"event_1","api_version":"1.0","event":"customer.updated","created_at":"now","data":{}}"#;
+        assert_eq!(without_data(deep.as_bytes()), frame);
     }
 }

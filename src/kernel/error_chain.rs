@@ -16,6 +16,19 @@ pub fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
+/// The longest chain that is shown, in characters.
+const LONGEST_SHOWN: usize = 300;
+
+/// The beginning of a chain, for whoever caused the error: what a stranger's server said may be part of it.
+pub fn shown_chain(error: &dyn std::error::Error) -> String {
+    let mut text = chain(error);
+    if let Some((end, _)) = text.char_indices().nth(LONGEST_SHOWN) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -28,6 +41,13 @@ mod tests {
         TellsItsSource(#[source] Box<Failed>),
         #[error("the report was not written")]
         Report(#[source] Box<Failed>),
+    }
+
+    #[test]
+    fn what_is_shown_is_cut_between_characters() {
+        let shown = |length: usize| shown_chain(&std::io::Error::other("ü".repeat(length)));
+        assert_eq!(shown(300), "ü".repeat(300));
+        assert_eq!(shown(301), format!("{}…", "ü".repeat(300)));
     }
 
     #[test]

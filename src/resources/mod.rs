@@ -91,7 +91,7 @@ pub use fields::{Columns, FieldDoc, Fields, Filter, FormField, Member, ShownIn, 
 #[doc(hidden)]
 pub use fields::{chosen, count_chosen};
 pub use kind::list_parameters::ListParameters;
-pub use kind::queries::export_of;
+pub use kind::queries::{count_of, export_of};
 pub use kind::{
     Change, Editable, EventData, EventDoc, Link, New, Owned, Presented, PublishesEvents, Record, RecordTransaction, Referable,
     ReferencedBy, Resource, ResourceDescriptor, ResourceState, Shown, Unique, Validated,

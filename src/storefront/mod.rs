@@ -153,9 +153,7 @@ impl Storefront {
         passwords::sweep_wrong_passwords(&mut conn, now).await?;
         guessing::forget_old_clients(&mut conn, now).await?;
         if let Some(closed_before) = self.settings.erases_closed_before(now) {
-            let mut tx = conn.begin().await?;
-            erasure::erase_closed(&mut tx, closed_before, None, now).await?;
-            tx.commit().await?;
+            erasure::erase_due(&mut conn, closed_before, now).await?;
         }
         bans::lift_ended(&mut conn, now).await?;
         audit::forget_sign_ins(&mut conn, now - audit::RETENTION).await?;

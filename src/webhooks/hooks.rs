@@ -2,7 +2,7 @@
 //! Standard Webhooks are, with a deadline. It is not sent again, and a redirect is no answer.
 //!
 //! Somebody waits for the answer, and a slow hook must hold up nobody else: a company has a few questions under way at a time, and all
-//! companies together have so many. Whoever asks holds no connection of the database meanwhile.
+//! companies together have so many, which a few companies cannot use up. Whoever asks holds no connection of the database meanwhile.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use url::Url;
 
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::{CompanyId, EventId, TypedId};
-use crate::kernel::rate_limit::ConcurrencyLimiter;
+use crate::kernel::rate_limit::{ConcurrencyLimiter, Full};
 use crate::providers::{self, ReadError};
 use crate::webhooks::company_clients::{CompanyClients, NoClient};
 use crate::webhooks::endpoint::{RotatingSecrets, SIGNATURES, SealedSecrets, USER_AGENT};
@@ -25,7 +25,7 @@ const DEADLINE: Duration = Duration::from_secs(2);
 const MAX_ANSWER_LEN: usize = 16 * 1024;
 /// The questions of one company that are under way at a time, and those of all companies, on each instance.
 const OF_COMPANY: usize = 8;
-const OF_ALL: usize = 64;
+const OF_ALL: usize = 512;
 
 /// Asks hooks. Clones share the limits.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ pub enum NoHook {
 pub enum NoAnswer {
     /// There are as many questions under way as there may be. The hook was not asked.
     #[error("too many questions are under way")]
-    Busy,
+    Busy(Full),
     /// It did not respond in time, or not at all.
     #[error("there was no response")]
     NoResponse(#[source] reqwest::Error),
@@ -96,7 +96,7 @@ impl Hooks {
 
     /// Posts a question, and returns the body of the answer.
     pub async fn ask(&self, hook: &Hook, id: EventId, question: Vec<u8>, at: DateTime<Utc>) -> Result<Vec<u8>, NoAnswer> {
-        let _place = self.under_way.enter(hook.company).map_err(|_| NoAnswer::Busy)?;
+        let _place = self.under_way.enter(hook.company).map_err(NoAnswer::Busy)?;
         let id = id.to_string();
         let [_, signature] = SIGNATURES;
         let request = hook

@@ -1,12 +1,12 @@
 //! Checks of the configured external services: whether they are reachable and accept our credentials.
 
 use std::borrow::Cow;
-use std::net::Ipv4Addr;
 
 use crate::bootstrap::application_key;
 use crate::cli::doctor::Finding::{self, Bad, Good, Note};
 use crate::config::{Config, Environment};
 use crate::gateways::{CardGateways, count_card_gateways};
+use crate::kernel::client_address::ClientAddress;
 use crate::kernel::clock::Clock;
 use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
@@ -118,7 +118,7 @@ fn introduced(answer: Result<Verification, NoAnswer>) -> Finding {
 pub(super) async fn challenge(config: &Config) -> Option<Finding> {
     let service = ChallengeService::new(&config.storefront.challenge);
     let (kind, _) = service.kind()?;
-    Some(match service.verify(&"doctor".into(), Ipv4Addr::LOCALHOST.into(), Clock::System.now()).await {
+    Some(match service.verify(&"doctor".into(), ClientAddress::of_this_process(), Clock::System.now()).await {
         Ok(_) => Good(format!("{} is configured, and takes the secret", kind.as_str())),
         Err(error) => Bad(format!("{} is configured, but tokens cannot be verified: {}", kind.as_str(), chain(&error))),
     })

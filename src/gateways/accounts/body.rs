@@ -4,7 +4,7 @@ use std::mem::take;
 
 use chrono::TimeDelta;
 use serde::{Deserialize, Deserializer};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::gateways::accounts::{Gateway, GatewayBody};
 use crate::gateways::credential::{Credential, GatewaySigningSecret, Purpose, SecretKey};
@@ -12,7 +12,7 @@ use crate::gateways::drivers::{self, GatewayDriver, SettingsError};
 use crate::gateways::state::Gateways;
 use crate::kernel::ids::GatewayId;
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Editable, FieldType, Fields, GracePeriod, Input, Line, Member, New, Record, RecordTransaction};
+use crate::resources::{Editable, Fields, GracePeriod, Input, Line, Member, New, Record, RecordTransaction};
 
 /// The driver with the given name; unknown names are refused.
 #[derive(Clone, Copy, Debug)]
@@ -32,26 +32,7 @@ impl From<KnownDriver> for String {
 
 crate::field_type!(KnownDriver => String, json!({ "enum": drivers::names(), "examples": [drivers::EXAMPLE] }));
 
-/// A credential of a request. No response shows it.
-impl<K: Purpose + Send + Sync + 'static> FieldType for Credential<K> {
-    type Column = Self;
-
-    fn into_column(self) -> Self {
-        self
-    }
-
-    fn show(_: &Self) -> Value {
-        Value::Null
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "string" })
-    }
-
-    fn input() -> Input {
-        Input::Secret
-    }
-}
+crate::request_type!(Credential<K>, json!({ "type": "string" }), asked by Input::Secret; for K: Purpose + Send + Sync + 'static);
 
 impl GatewayBody {
     /// The body that creates an active gateway without settings.

@@ -1,6 +1,7 @@
 //! JSON request bodies, with strict validation.
 
 mod misfit;
+mod nesting;
 mod numbers;
 mod objects;
 
@@ -99,10 +100,13 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-/// Parses a whole body. Syntax errors become `json_invalid`; wrong fields, lists in place of objects, NUL characters and numbers that cannot
-/// be kept become `body_invalid`.
+/// Parses a whole body. Syntax errors become `json_invalid`; wrong fields, lists in place of objects, NUL characters, numbers that cannot be
+/// kept and more than a hundred levels become `body_invalid`.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     refuse_nul(bytes)?;
+    if nesting::is_too_deep(bytes) {
+        return Err(Problem::new(ProblemCode::BodyInvalid).detail("The body is nested too deeply."));
+    }
     let bytes = &*numbers::written_out(bytes).map_err(|number| Problem::new(ProblemCode::BodyInvalid).detail(number.to_string()))?;
     // The slower parser, which tracks the path, only runs after an error.
     let mut json = serde_json::Deserializer::from_slice(bytes);

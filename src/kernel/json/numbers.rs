@@ -42,7 +42,7 @@ pub fn written_out(json: &[u8]) -> Result<Cow<'_, [u8]>, NumberTooLong> {
 }
 
 /// The position behind the quotation mark that ends a text.
-fn end_of_text(json: &[u8], mut at: usize) -> usize {
+pub(super) fn end_of_text(json: &[u8], mut at: usize) -> usize {
     while let Some(found) = memchr::memchr2(b'"', b'\\', &json[at.min(json.len())..]) {
         at += found;
         if json[at] == b'"' {

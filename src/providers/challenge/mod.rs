@@ -14,12 +14,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use ipnet::IpNet;
 use reqwest::redirect::Policy;
 use reqwest::{Client, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use crate::kernel::client_address::ClientAddress;
+use crate::kernel::rate_limit::ConcurrencyLimiter;
 use crate::providers::sms::breaker::{self, Breaker};
 use crate::providers::{body, outgoing};
 use settings::Configured;
@@ -27,8 +29,9 @@ use settings::Configured;
 pub use settings::{Kind, Settings, WhenUnavailable};
 pub use verdict::Flaw;
 
-/// Tokens that are verified at one time. Further ones are not verified.
+/// Tokens that are verified at one time, and those of one client network. Further ones are not verified.
 const AT_ONCE: usize = 64;
+const OF_NETWORK: usize = 8;
 /// The maximum size of an answer, in bytes. Usual ones have a few hundred.
 const ANSWER_LIMIT: usize = 16 * 1024;
 const BREAKER: breaker::Settings =
@@ -65,7 +68,7 @@ pub struct ChallengeService(Option<Arc<Asked>>);
 struct Asked {
     configured: Configured,
     client: Client,
-    places: Semaphore,
+    places: ConcurrencyLimiter<IpNet>,
     breaker: Mutex<Breaker>,
 }
 
@@ -75,7 +78,12 @@ impl ChallengeService {
         let asked = configured.clone().map(|configured| {
             let client = Client::builder().timeout(configured.timeout).redirect(Policy::none());
             let client = client.build().expect("the system has root certificates");
-            Arc::new(Asked { configured, client, places: Semaphore::new(AT_ONCE), breaker: Mutex::new(Breaker::new(BREAKER)) })
+            Arc::new(Asked {
+                configured,
+                client,
+                places: ConcurrencyLimiter::new(OF_NETWORK, AT_ONCE),
+                breaker: Mutex::new(Breaker::new(BREAKER)),
+            })
         });
         Self(asked)
     }
@@ -92,13 +100,13 @@ impl ChallengeService {
 
     /// Whether the service vouches for a token that a client with this address sent. It is a right one only once, as long as the service
     /// keeps to its documentation.
-    pub async fn verify(&self, token: &SecretString, address: IpAddr, now: DateTime<Utc>) -> Result<Result<(), Flaw>, VerifyError> {
+    pub async fn verify(&self, token: &SecretString, address: ClientAddress, now: DateTime<Utc>) -> Result<Result<(), Flaw>, VerifyError> {
         let asked = self.0.as_ref().ok_or(VerifyError::Skipped)?;
-        let Ok(_place) = asked.places.try_acquire() else { return Err(VerifyError::Full) };
+        let _place = asked.places.enter(address.network()).map_err(|_| VerifyError::Full)?;
         if !asked.breaker().admits(now) {
             return Err(VerifyError::Skipped);
         }
-        let answered = timeout(asked.configured.timeout, asked.ask(token, address)).await.unwrap_or(Err(VerifyError::TooLate));
+        let answered = timeout(asked.configured.timeout, asked.ask(token, address.ip())).await.unwrap_or(Err(VerifyError::TooLate));
         match &answered {
             Ok(_) => asked.breaker().note_health(),
             Err(_) if asked.breaker().note_failure(now) => {

@@ -6,7 +6,7 @@ use crate::providers::challenge::VerifyError;
 use crate::providers::challenge::settings::Configured;
 
 /// Errors that say nothing about the token: the secret is wrong, or the service is out of order.
-const NOT_ABOUT_THE_TOKEN: [&str; 4] = ["missing-input-secret", "invalid-input-secret", "sitekey-secret-mismatch", "internal-error"];
+const NOT_ABOUT_THE_TOKEN: [&str; 3] = ["missing-input-secret", "invalid-input-secret", "internal-error"];
 
 /// Why a token does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -8,7 +8,6 @@ mod bounded;
 use std::io;
 use std::sync::Arc;
 
-use lettre::Message;
 use lettre::message::Mailbox as Party;
 use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
 use lettre::transport::smtp::client::{AsyncSmtpConnection, Certificate, TlsParameters};
@@ -19,7 +18,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::TlsConnector;
 
 use crate::providers::hook::{About, Hook};
@@ -191,21 +190,20 @@ impl Mail {
                 let message = message(&server.from, letter)?;
                 let connected = timeout(CONNECT_TIME_LIMIT.min(self.timeout), connecting).await;
                 let stream = connected.map_err(SendMailError::not_taken)?.map_err(SendMailError::not_taken)?;
-                let answer = timeout(self.timeout, server.deliver(stream, &message)).await;
-                answer.map_err(|_| SendMailError::Silence)?.map_err(refused)
+                let end = Instant::now() + self.timeout;
+                let conversing = timeout_at(end, server.converse(stream)).await;
+                let mut connection = conversing.map_err(SendMailError::not_taken)?.map_err(refused)?;
+                // Only a server that has been told of the mail may have taken it.
+                let answer = timeout_at(end, hand_over(&mut connection, &message)).await.map_err(|_| SendMailError::Silence)?;
+                // What it has answered counts, however it takes leave.
+                let _ = timeout_at(end, connection.abort()).await;
+                answer.map_err(refused)
             }
         }
     }
 }
 
 impl Server {
-    async fn deliver(&self, stream: TcpStream, message: &Message) -> Result<(), Refusal> {
-        let mut connection = self.converse(stream).await?;
-        let delivered = hand_over(&mut connection, message).await;
-        connection.abort().await;
-        delivered
-    }
-
     async fn converse(&self, stream: TcpStream) -> Result<AsyncSmtpConnection, Refusal> {
         let peer = stream.peer_addr().map_err(Refusal::Connection)?;
         let mut connection = match &self.tls {

@@ -215,6 +215,34 @@ macro_rules! field_type {
     };
 }
 
+/// Implements `FieldType` for a type that requests alone have: no response shows it. `asked by` is the input of a form.
+#[macro_export]
+macro_rules! request_type {
+    ($Type:ty, $schema:expr $(, asked by $input:expr)? $(; for $($generic:tt)+)?) => {
+        impl $(<$($generic)+>)? $crate::resources::FieldType for $Type {
+            type Column = Self;
+
+            fn into_column(self) -> Self {
+                self
+            }
+
+            fn show(_: &Self) -> ::serde_json::Value {
+                ::serde_json::Value::Null
+            }
+
+            fn schema() -> ::serde_json::Value {
+                $schema
+            }
+
+            $(
+                fn input() -> $crate::resources::Input {
+                    $input
+                }
+            )?
+        }
+    };
+}
+
 crate::field_type!(f64 => f64, json!({ "type": "number" }), filtered by FilterForm::NUMBER);
 crate::field_type!(i64 => i64, json!({ "type": "integer" }), filtered by FilterForm::NUMBER);
 crate::field_type!(i32 => i32, json!({ "type": "integer" }), filtered by FilterForm::NUMBER);

@@ -256,6 +256,12 @@ fn contains(words: &str) -> String {
     format!("%{escaped}%")
 }
 
+/// How many records a company has.
+pub async fn count_of<R: Resource>(conn: &mut Connection, company: CompanyId) -> Result<i64, sqlx::Error> {
+    let mut sql = QueryBuilder::new(format!("select count(*) from {} where deleted_at is null and company_id = ", R::TABLE));
+    sql.push_bind(company.uuid()).build_query_scalar().fetch_one(conn).await
+}
+
 /// Returns every record of the customer as JSON, including deleted ones, for the export. The table has a column `customer_id`.
 pub async fn export_of<R: Resource>(conn: &mut Connection, company: CompanyId, customer: CustomerId) -> Result<Value, sqlx::Error> {
     let record = format!("to_jsonb({}) - 'version'", R::TABLE);

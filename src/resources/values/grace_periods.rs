@@ -4,8 +4,6 @@ use chrono::TimeDelta;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::resources::FieldType;
-
 const SECONDS_PER_DAY: u32 = 86_400;
 const DEFAULT_SECONDS: u32 = SECONDS_PER_DAY;
 const MAX_SECONDS: u32 = 30 * SECONDS_PER_DAY;
@@ -33,22 +31,7 @@ impl GracePeriod {
     }
 }
 
-/// A member of requests alone.
-impl FieldType for GracePeriod {
-    type Column = Self;
-
-    fn into_column(self) -> Self {
-        self
-    }
-
-    fn show(_: &Self) -> Value {
-        Value::Null
-    }
-
-    fn schema() -> Value {
-        Self::schema()
-    }
-}
+crate::request_type!(GracePeriod, Self::schema());
 
 impl TryFrom<u32> for GracePeriod {
     type Error = InvalidGracePeriod;

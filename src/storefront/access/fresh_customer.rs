@@ -48,6 +48,11 @@ impl SignedInCustomer {
         if self.has_second_factor(storefront).await? { Err(self.stale(storefront, true).await?) } else { Ok(()) }
     }
 
+    /// Refuses a customer with a second factor whose session is not fresh, where a first factor alone is the proof of the others.
+    pub(in crate::storefront) async fn require_fresh_of_two_factors(&self, storefront: &Storefront) -> Result<(), Problem> {
+        if self.is_fresh(storefront, storefront.clock.now()) { Ok(()) } else { self.refuse_first_factor(storefront).await }
+    }
+
     async fn has_second_factor(&self, storefront: &Storefront) -> Result<bool, sqlx::Error> {
         if !self.store.asks_second_factor {
             return Ok(false);

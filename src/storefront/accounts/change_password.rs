@@ -48,7 +48,10 @@ async fn change(
     JsonBody(request): JsonBody<ChangeRequest>,
 ) -> Result<Json<Value>, Problem> {
     match &request.old_password {
-        Some(old) => own_password::confirm(&storefront, &caller, client.client(), old).await?,
+        Some(old) => {
+            caller.require_fresh_of_two_factors(&storefront).await?;
+            own_password::confirm(&storefront, &caller, client.client(), old).await?;
+        }
         None => caller.require_fresh(&storefront).await?,
     }
     let password = new_password::accept(&storefront, &request.password).await?;

@@ -34,10 +34,11 @@ use crate::storefront::{customers, guessing, passkeys, second_factors};
 pub fn routes() -> Routes<Storefront> {
     let asking = describe("Send a verification code to close the account with.", routes::sent());
     let asking = asking
-        .refusing(&[ProblemCode::ContactMissing, ProblemCode::ContactsTooNew])
+        .refusing(&[ProblemCode::ContactMissing, ProblemCode::ContactsTooNew, ProblemCode::FreshSignInRequired])
         .refusing(codes::TEXT_REFUSALS)
         .refusing(codes::MAIL_REFUSALS);
     let closing = describe("Close the account with a verification code.", routes::done()).refusing(codes::CODE_REFUSALS);
+    let closing = closing.refusing(&[ProblemCode::FreshSignInRequired]);
     let routes = Routes::none().post("/customers/account-closure", asking, request);
     routes.post("/customers/confirm-account-closure", closing, confirm)
 }
@@ -61,6 +62,7 @@ async fn request(
 
 async fn send_code(asking: Asking<'_>) -> Result<Issued, Problem> {
     let Asking { storefront, caller, .. } = asking;
+    caller.require_fresh_of_two_factors(storefront).await?;
     // Not to a contact that came by a change which can still be taken back: a thief would end the account, and the owner's way back with it.
     let since = take_back::open_since(&mut storefront.pool.acquire().await?, caller.customer.id, storefront.clock.now()).await?;
     let is_older = |proven_at: Option<DateTime<Utc>>| proven_at.zip(since).is_none_or(|(proven_at, since)| proven_at < since);
@@ -81,6 +83,7 @@ async fn confirm(
     languages: AcceptedLanguages,
     JsonBody(request): JsonBody<CodeBody>,
 ) -> Result<Json<Value>, Problem> {
+    caller.require_fresh_of_two_factors(&storefront).await?;
     let submission = Submission::of(&request.code, &client.client(), caller.store.key_id, None);
     let target = Target::RequestedBy(caller.customer.id);
     let verified_code = codes::check(&storefront, caller.store.id, Purpose::CloseAccount, target, submission).await?;

@@ -25,7 +25,7 @@ pub struct ChallengeAnswer {
 pub(super) enum Token {
     /// Nothing was sent.
     Missing,
-    /// It is none that any service gives out: too long, or no visible text.
+    /// It is none that any service gives out: too long, or of other letters than Base64 and JWTs.
     Unusable,
     Sent(SecretString),
 }
@@ -46,11 +46,15 @@ impl<S: Send + Sync> FromRequestParts<S> for ChallengeAnswer {
         let mut sent = parts.headers.get_all(CHALLENGE).iter();
         let token = match (sent.next(), sent.next()) {
             (None, _) => Token::Missing,
-            (Some(value), None) if (1..=TOKEN_MAX_LEN).contains(&value.len()) && value.as_bytes().iter().all(u8::is_ascii_graphic) => {
+            (Some(value), None) if (1..=TOKEN_MAX_LEN).contains(&value.len()) && value.as_bytes().iter().all(is_of_a_token) => {
                 value.to_str().map_or(Token::Unusable, |text| Token::Sent(text.into()))
             }
             (Some(_), _) => Token::Unusable,
         };
         Ok(Self { token, address })
     }
+}
+
+fn is_of_a_token(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~+/=:".contains(byte)
 }

@@ -26,7 +26,7 @@ use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::{self, Rule};
-use crate::providers::challenge::{ChallengeService, WhenUnavailable};
+use crate::providers::challenge::{ChallengeService, VerifyError, WhenUnavailable};
 use crate::storefront::guessing::Suspects;
 use crate::storefront::metrics::Metrics;
 use crate::storefront::stores::{ChallengeMode, Store};
@@ -120,7 +120,7 @@ impl Challenges {
             Token::Sent(token) => token,
         };
         // Boxed, so that requests that are not asked do not carry its state.
-        match Box::pin(self.service.verify(token, answer.address.ip(), now)).await {
+        match Box::pin(self.service.verify(token, answer.address, now)).await {
             Ok(Ok(())) if !self.is_new(token, now).await? => Err(self.refused("repeated")),
             Ok(Ok(())) => {
                 self.metrics.challenged("solved");
@@ -130,6 +130,8 @@ impl Challenges {
                 tracing::info!(%flaw, "the token of a challenge was refused");
                 Err(self.refused("not_solved"))
             }
+            // Who floods is told to come back, whatever the settings say of a service that is away.
+            Err(VerifyError::Full) => Err(Problem::new(ProblemCode::Overloaded).retry_after(1)),
             Err(error) => {
                 tracing::warn!(error = chain(&error), "the token of a challenge could not be verified");
                 self.metrics.challenged("not_verified");

@@ -168,6 +168,7 @@ async fn by_text(
         network: Some(request.client.network),
         challenge,
         has_provider: providers.sends_texts(),
+        by_own: providers.texts_by_own_alone(),
         at: now,
     };
     // It is judged in a transaction of its own: the row of the code is locked meanwhile, that of the store is not.

@@ -29,7 +29,7 @@ use crate::webhooks::{CompanyClients, EndpointUrl, NoClient};
 
 pub use client_secret::{ClientSecret, SEALED};
 pub use of_company::ProvidersOfCompany;
-pub use queries::{count_providers, list_providers};
+pub use queries::list_providers;
 
 use of_company::{Offer, Offered};
 

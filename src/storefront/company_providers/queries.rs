@@ -18,13 +18,3 @@ pub async fn list_providers(conn: &mut Connection, company: CompanyId) -> Result
     .fetch_all(conn)
     .await
 }
-
-/// How many providers a company has.
-pub async fn count_providers(conn: &mut Connection, company: CompanyId) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"select count(*) as "count!" from identity_providers where company_id = $1 and deleted_at is null"#,
-        company.uuid(),
-    )
-    .fetch_one(conn)
-    .await
-}

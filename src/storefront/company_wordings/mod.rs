@@ -2,7 +2,7 @@
 //! deployment's files, also those that a later version brings.
 //!
 //! Wordings are records ([`MessageWordingRecord`](crate::storefront::resources)), checked as the files are. They are read once a second at
-//! most. The checked wording of a store is kept until one of its company changes; the number that is kept is bounded.
+//! most. The checked wording is kept until one of its company changes; the number that is kept is bounded.
 
 mod queries;
 
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use quick_cache::sync::Cache;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sqlx::types::Json;
 
 use crate::kernel::clock::Clock;
@@ -22,13 +22,15 @@ use crate::kernel::ttl_cache::TtlCache;
 use crate::storefront::messages::{CompanyWording, Messages, StoreMessages};
 use crate::storefront::stores::Store;
 
-pub use queries::{count_wordings, list_wordings};
+pub use queries::list_wordings;
 
 /// The languages of one company.
-pub const MAX_OF_COMPANY: i64 = 20;
+pub const MAX_OF_COMPANY: usize = 20;
+/// The longest wordings of one company together, as JSON in bytes.
+pub const MAX_LEN_OF_COMPANY: usize = 128 * 1024;
 /// The companies whose wordings are cached.
 const MAX_CACHED_COMPANIES: usize = 2_000;
-/// The checked wordings that are kept. Each has some fifty kilobytes.
+/// The checked wordings that are kept. Each has some fifty kilobytes, and what its company says.
 const MAX_CHECKED: usize = 500;
 
 /// The wordings of all companies. Clones share them.
@@ -41,7 +43,8 @@ struct Shared {
     clock: Clock,
     deployment: Messages,
     cached: TtlCache<CompanyId, OfCompany>,
-    checked: Cache<StoreId, (Stamp, StoreMessages)>,
+    /// By company, and by store where one has files of its own.
+    checked: Cache<(CompanyId, Option<StoreId>), (Stamp, StoreMessages)>,
 }
 
 /// Which wordings something was made of.
@@ -61,6 +64,11 @@ pub struct StoredWording {
     pub version: i64,
     pub language: String,
     pub messages: Json<Map<String, Value>>,
+}
+
+/// How long the entries of a language are, as JSON in bytes.
+pub fn len_of(messages: &Json<Map<String, Value>>) -> usize {
+    json!(messages).to_string().len()
 }
 
 impl CompanyWordings {
@@ -100,11 +108,12 @@ impl CompanyWordings {
         if of_company.stamp.is_empty() {
             return Ok(self.0.deployment.of(store.id));
         }
-        if let Some((_, kept)) = self.0.checked.get(&store.id).filter(|(stamp, _)| *stamp == of_company.stamp) {
+        let kept_for = (store.company_id, self.0.deployment.has_own_files(store.id).then_some(store.id));
+        if let Some((_, kept)) = self.0.checked.get(&kept_for).filter(|(stamp, _)| *stamp == of_company.stamp) {
             return Ok(kept);
         }
         let checked = self.0.deployment.of_company(store.id, &of_company.wording);
-        self.0.checked.insert(store.id, (of_company.stamp.clone(), checked.clone()));
+        self.0.checked.insert(kept_for, (of_company.stamp.clone(), checked.clone()));
         Ok(checked)
     }
 

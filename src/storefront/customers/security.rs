@@ -9,6 +9,7 @@ use crate::events::{self, EventName, NewEvent, Origin};
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::clock::timestamp;
 use crate::kernel::database::Connection;
+use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CustomerId, DeviceId, SessionId, StoreId};
 use crate::kernel::traces;
 use crate::members;
@@ -157,15 +158,23 @@ pub async fn publish_security(
     Ok(())
 }
 
-/// Publishes that wrong guesses, `codes` or `passwords`, lock an account out, in the transaction that counts the last of them.
+/// Publishes that wrong guesses, `codes` or `passwords`, lock an account out, in the transaction that counts the last of them. That one is
+/// counted also if this fails, or a guess would cost nothing.
 pub async fn publish_lockout(
     conn: &mut Connection,
     (store, customer): (StoreId, CustomerId),
     (by, lockout): (&'static str, Lockout),
     now: DateTime<Utc>,
-) -> Result<(), sqlx::Error> {
-    // Guesses are counted without knowing the company, and hardly any of them locks out.
-    let Some(company) = queries::company_of_customer(conn, customer).await? else { return Ok(()) };
-    let origin = Origin { company, request: None };
-    publish_security(conn, (origin, store), customer, [SecurityEvent::LockedOut { by, lockout }], now).await
+) {
+    let published = async {
+        let mut tx = conn.begin().await?;
+        // Guesses are counted without knowing the company, and hardly any of them locks out.
+        let Some(company) = queries::company_of_customer(&mut tx, customer).await? else { return Ok(()) };
+        let origin = Origin { company, request: None };
+        publish_security(&mut tx, (origin, store), customer, [SecurityEvent::LockedOut { by, lockout }], now).await?;
+        tx.commit().await
+    };
+    if let Err(error) = published.await {
+        tracing::error!(%customer, error = chain(&error), "a lock-out could not be published");
+    }
 }

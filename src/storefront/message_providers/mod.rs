@@ -39,7 +39,6 @@ use crate::webhooks::{CompanyClients, EndpointUrl, NoClient};
 
 pub use kind::{MessageChannel, ProviderKind};
 pub use of_company::{CompanyMail, ProvidersOfCompany};
-pub use queries::count_providers;
 pub use secret::{ProviderSecret, SEALED};
 
 use settings::{MailServer, ProviderSettings, Word, refused};

@@ -17,6 +17,7 @@ use crate::webhooks::CompanyClients;
 pub struct ProvidersOfCompany {
     deployment: (Sms, Mail),
     sms: Sms,
+    texts_by_own_alone: bool,
     own_mail: Option<OwnSender>,
 }
 
@@ -54,13 +55,16 @@ impl CompanyMail {
 
 impl ProvidersOfCompany {
     pub(super) fn of_deployment(sms: &Sms, mail: &Mail) -> Self {
-        Self { deployment: (sms.clone(), mail.clone()), sms: sms.clone(), own_mail: None }
+        Self { deployment: (sms.clone(), mail.clone()), sms: sms.clone(), texts_by_own_alone: false, own_mail: None }
     }
 
     /// Puts the company's own provider in the place of those of the deployment. `None` stands for one that cannot be used.
     pub(super) fn replace(&mut self, channel: MessageChannel, own: Option<&Built>, falls_back: bool) {
         match (channel, own) {
-            (MessageChannel::Sms, Some(Built::Sms(own))) => self.sms = self.deployment.0.with_own(own, falls_back),
+            (MessageChannel::Sms, Some(Built::Sms(own))) => {
+                self.sms = self.deployment.0.with_own(own, falls_back);
+                self.texts_by_own_alone = !falls_back;
+            }
             (MessageChannel::Sms, _) if falls_back => {}
             (MessageChannel::Sms, _) => self.sms = self.deployment.0.without_providers(),
             (MessageChannel::Email, Some(Built::Mail(own))) => self.own_mail = Some(OwnSender { usable: Some(own.clone()), falls_back }),
@@ -71,6 +75,11 @@ impl ProvidersOfCompany {
     /// Whether anybody sends texts.
     pub fn sends_texts(&self) -> bool {
         self.sms.is_available()
+    }
+
+    /// Whether texts are sent by the company's own provider and never by those of the deployment.
+    pub fn texts_by_own_alone(&self) -> bool {
+        self.texts_by_own_alone
     }
 
     /// Sends a text, whatever the SMS guard says of it. Returns who will report of it.

@@ -20,13 +20,3 @@ pub async fn list_active(conn: &mut Connection, company: CompanyId) -> Result<Ve
     .fetch_all(conn)
     .await
 }
-
-/// How many providers a company has, active or not.
-pub async fn count_providers(conn: &mut Connection, company: CompanyId) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"select count(*) as "count!" from message_providers where company_id = $1 and deleted_at is null"#,
-        company.uuid(),
-    )
-    .fetch_one(conn)
-    .await
-}

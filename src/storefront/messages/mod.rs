@@ -133,13 +133,18 @@ impl Messages {
         }
     }
 
-    /// Checks the entries of a company as the files are, or returns the key of an invalid one.
+    /// Checks the entries of a company as the files are, and for the codes of notices, or returns the key of an invalid one.
     pub(super) fn check(&self, wording: &CompanyWording) -> Result<(), (String, Fault)> {
         match Phrasebook::new(&wording.over(&self.0.common.files)) {
-            Ok(_) => Ok(()),
+            Ok(_) => wording.check_codes(),
             Err(MessagesError::Words { key, source, .. }) => Err((key, source)),
             Err(MessagesError::Unreadable { .. } | MessagesError::Form { .. } | MessagesError::Stranger(_)) => Ok(()),
         }
+    }
+
+    /// Whether a store has files of its own.
+    pub(super) fn has_own_files(&self, store: StoreId) -> bool {
+        self.0.of_stores.contains_key(&store)
     }
 
     fn edition(&self, store: StoreId) -> &Edition {

@@ -123,6 +123,18 @@ impl NoticeDraft {
     pub(super) fn over(self, base: Self) -> Self {
         Self { text: self.text.or(base.text), subject: self.subject.or(base.subject), mail: self.mail.or(base.mail) }
     }
+
+    /// Checks that what there is of text and mail contains the code, or returns the key of the first entry that does not, with the fault.
+    pub(super) fn check_code(&self) -> Result<(), (&'static str, Fault)> {
+        for (key, words) in [("text", &self.text), ("mail", &self.mail)] {
+            let Some(words) = words else { continue };
+            let template: Template<Placeholder> = Template::parse(words).map_err(|error| (key, Fault::from(error)))?;
+            if !template.has(Placeholder::Code) {
+                return Err((key, Fault::Lacks("code")));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl NoticeWording {

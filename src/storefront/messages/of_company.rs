@@ -10,6 +10,11 @@ use crate::kernel::languages::LanguageTag;
 use crate::kernel::problem::Problem;
 use crate::storefront::messages::draft::Drafts;
 use crate::storefront::messages::files::{Files, Source};
+use crate::storefront::messages::notice::Notice;
+use crate::storefront::messages::wording::Fault;
+
+/// The notices whose code takes the change back. A company may not keep it from its customers; files of the deployment may.
+const WITH_CODE: [Notice; 2] = [Notice::PhoneChanged, Notice::EmailChanged];
 
 /// What a company says in each language. Entries that are blank are those of the files.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +25,16 @@ impl CompanyWording {
     pub fn add(&mut self, language: LanguageTag, messages: Map<String, Value>) -> Result<(), Problem> {
         let messages = messages.into_iter().map(|(purpose, entries)| (purpose, without_blanks(entries))).collect();
         self.0.insert(language, json::from_value(Value::Object(messages))?);
+        Ok(())
+    }
+
+    /// Checks that notices of a changed contact keep their code, or returns the key of an entry that does not.
+    pub(super) fn check_codes(&self) -> Result<(), (String, Fault)> {
+        for drafts in self.0.values() {
+            for notice in WITH_CODE {
+                drafts.about(notice).check_code().map_err(|(key, fault)| (format!("{}.{key}", notice.as_str()), fault))?;
+            }
+        }
         Ok(())
     }
 

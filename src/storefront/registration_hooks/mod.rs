@@ -22,6 +22,7 @@ use crate::kernel::database::{Connection, Pool};
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, EventId, RegistrationHookId, StoreId};
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::rate_limit::Full;
 use crate::kernel::sealed_values::{Context, SealedColumn};
 use crate::kernel::ttl_cache::TtlCache;
 use crate::storefront::audit::SignInAttempt;
@@ -92,6 +93,16 @@ pub struct StoreHook {
     id: RegistrationHookId,
     on_failure: OnFailure,
     hook: Result<Hook, NoHook>,
+}
+
+impl StoreHook {
+    /// What the company says about registrations that the hook has not answered.
+    fn without_answer(&self) -> Result<(), Refusal> {
+        match self.on_failure {
+            OnFailure::Refuse => Err(Refusal::Unavailable),
+            OnFailure::Allow => Ok(()),
+        }
+    }
 }
 
 /// Why a customer does not register.
@@ -207,10 +218,13 @@ impl RegistrationHooks {
                 self.0.metrics.asked_hook("refused");
                 Err(Refusal::Refused { reason })
             }
-            // Whatever the hook says without an answer, nobody gets past it by asking for many at once.
-            Err(Unanswered::NoAnswer(NoAnswer::Busy)) => {
+            Err(Unanswered::NoAnswer(NoAnswer::Busy(full))) => {
                 self.0.metrics.asked_hook("busy");
-                Err(Refusal::Unavailable)
+                match full {
+                    // Whatever the company says, nobody gets past its hook by asking it for many at once.
+                    Full::Caller => Err(Refusal::Unavailable),
+                    Full::Everybody => of.without_answer(),
+                }
             }
             Err(error) => {
                 tracing::warn!(hook = %of.id, error = chain(&error), "a registration hook did not answer as it should");
@@ -221,10 +235,7 @@ impl RegistrationHooks {
 
     fn failed(&self, of: &StoreHook) -> Result<(), Refusal> {
         self.0.metrics.asked_hook("failed");
-        match of.on_failure {
-            OnFailure::Refuse => Err(Refusal::Unavailable),
-            OnFailure::Allow => Ok(()),
-        }
+        of.without_answer()
     }
 
     /// Asks with the sample of a customer.

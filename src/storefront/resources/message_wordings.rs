@@ -13,7 +13,7 @@ use crate::kernel::ids::MessageWordingId;
 use crate::kernel::languages::LanguageTag;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{PublishesEvents, Record, RecordTransaction, Resource, ResourceState, Unique, Validated};
-use crate::storefront::company_wordings::{CompanyWordings, MAX_OF_COMPANY, count_wordings};
+use crate::storefront::company_wordings::{CompanyWordings, MAX_LEN_OF_COMPANY, MAX_OF_COMPANY, len_of, list_wordings};
 use crate::storefront::messages::CompanyWording;
 
 /// The longest wording of a language, as JSON in bytes: the built-in one has some five thousand.
@@ -92,21 +92,23 @@ impl Validated for MessageWordingRecord {
         before: Option<&Record<Self>>,
         wording: &mut Self,
     ) -> Result<(), Problem> {
-        match before {
-            Some(before) if before.fields.language != wording.language => {
-                return Err(FieldErrors::one("language", "The language of a wording cannot be changed. Create another wording instead."));
-            }
-            Some(_) => {}
-            None => {
-                let company = transaction.caller.company;
-                companies::lock(transaction.conn(), company).await?;
-                if count_wordings(transaction.conn(), company).await? >= MAX_OF_COMPANY {
-                    return Err(FieldErrors::one("language", format!("A company can have {MAX_OF_COMPANY} wordings at most.")));
-                }
-            }
+        if before.is_some_and(|before| before.fields.language != wording.language) {
+            return Err(FieldErrors::one("language", "The language of a wording cannot be changed. Create another wording instead."));
         }
-        if json!(wording.messages).to_string().len() > MAX_LEN {
+        let len = len_of(&wording.messages);
+        if len > MAX_LEN {
             return Err(FieldErrors::one("messages", format!("This may have {MAX_LEN} bytes at most.")));
+        }
+        let company = transaction.caller.company;
+        companies::lock(transaction.conn(), company).await?;
+        let mut others = list_wordings(transaction.conn(), company).await?;
+        others.retain(|other| before.is_none_or(|before| before.id != other.id));
+        if before.is_none() && others.len() >= MAX_OF_COMPANY {
+            return Err(FieldErrors::one("language", format!("A company can have {MAX_OF_COMPANY} wordings at most.")));
+        }
+        if len + others.iter().map(|other| len_of(&other.messages)).sum::<usize>() > MAX_LEN_OF_COMPANY {
+            let sentence = format!("The wordings of a company may have {MAX_LEN_OF_COMPANY} bytes at most together.");
+            return Err(FieldErrors::one("messages", sentence));
         }
         let language =
             LanguageTag::parse(&wording.language).ok_or_else(|| FieldErrors::one("language", "This is not the tag of a language."))?;

@@ -32,7 +32,7 @@ impl Part for CallingStore {}
 impl Part for ChallengeAnswer {
     fn describe(doc: OperationDoc) -> OperationDoc {
         doc.taking_header("Portico-Challenge", "The token of a solved challenge, after `challenge_required`: up to 4,096 characters.")
-            .refusing(&[ProblemCode::ChallengeRequired, ProblemCode::ProviderUnavailable])
+            .refusing(&[ProblemCode::ChallengeRequired, ProblemCode::ProviderUnavailable, ProblemCode::Overloaded])
     }
 }
 impl Part for ClientAddress {}

@@ -3,6 +3,7 @@
 //! phone whose customer looks at another app.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use ipnet::IpNet;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::kernel::crypto::{random_base62, sha256};
@@ -12,8 +13,10 @@ use crate::kernel::password_hashing::HashedPassword;
 
 /// How long a sign-in waits.
 const LASTS: TimeDelta = TimeDelta::minutes(5);
-/// How many sign-ins of one customer wait; with a further one, the oldest ends.
-const OF_CUSTOMER: i64 = 5;
+/// How many sign-ins of one customer wait that a client network has begun, and how many altogether; with a further one, the oldest of them ends.
+/// So nobody who has the first factor alone ends the sign-ins of the customer with a few of their own.
+const OF_NETWORK: i64 = 5;
+const OF_CUSTOMER: i64 = 50;
 /// In characters: 238 bits.
 const HANDLE_LEN: usize = 40;
 
@@ -49,6 +52,8 @@ pub struct NewPending<'a> {
     pub customer: CustomerId,
     /// [`app_of`]
     pub app: [u8; 32],
+    /// The network of the client.
+    pub network: IpNet,
     /// What was typed as identity, as a key.
     pub identity: Option<String>,
     /// The password that is set once the second factor is right.
@@ -69,20 +74,25 @@ pub async fn insert_pending(conn: &mut Connection, pending: &NewPending<'_>, now
     let digest = handle.digest();
     sqlx::query!(
         "delete from pending_sign_ins where customer_id = $1 and digest in (
-             select digest from pending_sign_ins where customer_id = $1 order by created_at desc, digest offset $2
+             (select digest from pending_sign_ins where customer_id = $1 and network = $2 order by created_at desc, digest offset $3)
+             union all
+             (select digest from pending_sign_ins where customer_id = $1 order by created_at desc, digest offset $4)
          )",
         pending.customer.uuid(),
+        pending.network.to_string(),
+        OF_NETWORK - 1,
         OF_CUSTOMER - 1,
     )
     .execute(&mut *conn)
     .await?;
     sqlx::query!(
-        "insert into pending_sign_ins (digest, store_id, customer_id, app, identity, password_hash, created_at, expires_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        "insert into pending_sign_ins (digest, store_id, customer_id, app, network, identity, password_hash, created_at, expires_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         digest.as_slice(),
         pending.store.uuid(),
         pending.customer.uuid(),
         pending.app.as_slice(),
+        pending.network.to_string(),
         pending.identity,
         pending.new_password.map(HashedPassword::expose),
         now,

@@ -22,6 +22,8 @@ pub struct AskedText {
     pub challenge: challenges::Standing,
     /// Whether anybody sends the texts of the company.
     pub has_provider: bool,
+    /// Whether only a provider of the company's own does.
+    pub by_own: bool,
     pub at: DateTime<Utc>,
 }
 

@@ -21,9 +21,9 @@ pub(super) async fn insert_sent(
 ) -> Result<TextId, sqlx::Error> {
     let (id, number) = (TextId::new(asked.at), &asked.recipient.number);
     sqlx::query!(
-        "insert into texts (id, store_id, company_id, code_id, number, number_range, country, asked_from, to_stranger, to_new_number, by_challenge, status,
-                            created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'sent', $12)",
+        "insert into texts (id, store_id, company_id, code_id, number, number_range, country, asked_from, to_stranger, to_new_number, by_challenge, by_own,
+                            status, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'sent', $13)",
         id.uuid(),
         asked.store.uuid(),
         asked.company.uuid(),
@@ -35,6 +35,7 @@ pub(super) async fn insert_sent(
         asked.is_to_stranger(),
         to_new_number,
         by_challenge,
+        asked.by_own,
         asked.at,
     )
     .execute(conn)

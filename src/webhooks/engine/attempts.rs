@@ -42,7 +42,7 @@ pub async fn erase_responses(conn: &mut Connection, events: &[EventId]) -> Resul
     }
     let events: Vec<_> = events.iter().map(|event| event.uuid()).collect();
     sqlx::query!(
-        "update attempts set response_body = null where response_body is not null
+        "update attempts set response_headers = null, response_body = null where (response_headers is not null or response_body is not null)
          and delivery_id in (select id from delivery_log where event_id = any($1))",
         &events,
     )

@@ -57,6 +57,13 @@ async fn words_that_lose_the_code_or_cost_two_segments_are_refused_by_entry() {
         ("en", json!({ "sign_in": { "mail": "Welcome" } }), "messages.sign_in.mail", "It does not contain {code}."),
         ("en", json!({ "sign_in": { "text": "{code} {shop}" } }), "messages.sign_in.text", "{shop} is not a valid placeholder here."),
         ("en", json!({ "sign_in": { "subject": "a\r\nBcc: x" } }), "messages.sign_in.subject", "It has more than one line."),
+        (
+            "en",
+            json!({ "phone_changed": { "text": "{store}: a new number" } }),
+            "messages.phone_changed.text",
+            "It does not contain {code}.",
+        ),
+        ("de", json!({ "email_changed": { "mail": "Bye" } }), "messages.email_changed.mail", "It does not contain {code}."),
         ("fr", json!({ "sign_in": { "text": "{code}" } }), "messages.create_account.text", "It is missing."),
         ("d", json!({}), "language", "This is not the tag of a language, such as de or pt-br."),
     ] {
@@ -78,4 +85,16 @@ async fn words_that_lose_the_code_or_cost_two_segments_are_refused_by_entry() {
     world.word(json!({ "language": "de", "messages": {} })).await.refused(422, "body_invalid");
     let write = world.key_of(world.company, &[Scope::Read, Scope::Write]).await;
     world.request(Method::PUT, &path).key(&write).json(&json!({ "messages": {} })).send().await.refused(403, "scope_missing");
+}
+
+#[tokio::test]
+async fn the_wordings_of_a_company_are_not_longer_together_than_it_may_have() {
+    let world = World::new().await;
+    let long = |length: usize| json!({ "sign_in": { "mail": format!("{{code}}{}", "x".repeat(length)) } });
+    world.word(json!({ "language": "en", "messages": long(60_000) })).await.ok(201);
+    let made = world.word(json!({ "language": "de", "messages": long(60_000) })).await.ok(201);
+    let refused = world.word(json!({ "language": "fr", "messages": long(12_000) })).await.refused(422, "body_invalid");
+    assert_eq!(refused["fields"]["messages"][0], "The wordings of a company may have 131072 bytes at most together.");
+    let path = format!("{PATH}/{}", made["message_wording"]["id"].as_str().unwrap());
+    world.api(Method::PUT, &path).json(&json!({ "messages": long(65_000) })).send().await.ok(200);
 }

@@ -274,6 +274,21 @@ async fn its_secret_is_shown_once_and_rotated_like_that_of_a_webhook() {
 }
 
 #[tokio::test]
+async fn it_is_not_tested_without_end_and_an_answer_of_a_stranger_is_cut() {
+    let world = World::new().await;
+    let (receiver, hook) = world.registration_hook(json!({})).await;
+    receiver.will([says(&format!(r#"{{"allow":"{}"}}"#, "x".repeat(1000)))]);
+    let tested = world.hook_act(Method::POST, &hook, "/test", json!({})).await.ok(200);
+    assert!(tested["ok"] == false && tested["detail"].as_str().unwrap().len() < 400, "{tested}");
+    receiver.will(std::iter::repeat_n(allow(), 9));
+    for _ in 0..9 {
+        world.hook_act(Method::POST, &hook, "/test", json!({})).await.ok(200);
+    }
+    world.hook_act(Method::POST, &hook, "/test", json!({})).await.refused(429, "rate_limited");
+    assert_eq!(receiver.count(), 10);
+}
+
+#[tokio::test]
 async fn a_store_has_one_hook_which_concerns_no_other_store() {
     let world = World::new().await;
     let (receiver, hook) = world.registration_hook(json!({})).await;

@@ -13,9 +13,11 @@ use crate::kernel::openapi::object;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::storefront::access::{FreshCustomer, SignedInCustomer};
 use crate::storefront::accounts::code_body::CodeBody;
+use crate::storefront::accounts::ending;
 use crate::storefront::accounts::second_factor::proof::{Answer, Proven, REFUSALS, prove};
 use crate::storefront::audit::ClientInfo;
 use crate::storefront::codes::SubmittedCode;
+use crate::storefront::guessing;
 use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::routes::{self, Body, Routes, body, describe};
 use crate::storefront::second_factors::{self, RECOVERY_CODES, RecoveryCode};
@@ -108,7 +110,11 @@ async fn switch_on(storefront: &Storefront, caller: &SignedInCustomer, digits: &
         return Err(ProblemCode::CodeInvalid.into());
     }
     let answer = replace_codes(&mut tx, caller).await?;
+    // Nobody else goes on who came in by the first factor alone.
+    ending::end_others(&mut tx, id, caller.session, now).await?;
+    guessing::forget_clients(&mut tx, id).await?;
     tx.commit().await?;
+    storefront.caches.invalidate_customer(id);
     Ok(answer)
 }
 

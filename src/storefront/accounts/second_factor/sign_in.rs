@@ -13,7 +13,7 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::second_factor::proof::{Answer, REFUSALS, prove};
 use crate::storefront::accounts::signed_in::{Opened, SignedIn, audited};
-use crate::storefront::accounts::{failed_proof, password_reset, review};
+use crate::storefront::accounts::{password_reset, review};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
 use crate::storefront::codes::SubmittedCode;
 use crate::storefront::customers;
@@ -79,10 +79,8 @@ async fn finish(
     let flow = async {
         match pending {
             Some(pending) => confirm(storefront, &attempt, pending, (&handle, answer)).await,
-            None => {
-                let expired = ProblemCode::SecondFactorExpired.into();
-                Err(failed_proof::count(storefront, (store.id, attempt.client.client()), expired).await)
-            }
+            // It is no guess: nobody comes upon a handle.
+            None => Err(ProblemCode::SecondFactorExpired.into()),
         }
     };
     let signed_in = audited(storefront, (&attempt, languages), flow.boxed()).await?;

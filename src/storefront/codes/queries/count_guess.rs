@@ -134,7 +134,9 @@ pub(in crate::storefront::codes) async fn count_guess(
     };
     let (wrong, in_a_row, step) = (row.wrong.unwrap_or_default(), row.in_a_row.unwrap_or_default(), row.lockouts.unwrap_or_default());
     // Guesses during a lock-out are counted beyond the tenth, and are not in the row.
-    let begins = wrong == lockouts::WRONG_GUESSES || wrong < lockouts::WRONG_GUESSES && in_a_row == lockouts::WRONG_IN_A_ROW;
+    // Those after the hundredth in a row begin none, because that one does not end by itself.
+    let is_tenth = wrong == lockouts::WRONG_GUESSES && in_a_row <= lockouts::WRONG_IN_A_ROW;
+    let begins = is_tenth || wrong < lockouts::WRONG_GUESSES && in_a_row == lockouts::WRONG_IN_A_ROW;
     Ok(Ok(CountedGuess {
         identity: row.identity,
         subject: row.subject,

@@ -291,6 +291,17 @@ pub async fn erase_closed(
     Ok(erased.fetch_all(conn).await?.into_iter().map(|row| (row.company_id, row.id)).collect())
 }
 
+/// The accounts that were closed before an instant and are not erased, the oldest first.
+pub async fn list_to_erase(conn: &mut Connection, closed_before: DateTime<Utc>, limit: i64) -> Result<Vec<CustomerId>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select id as "id: CustomerId" from customers where closed_at <= $1 and erased_at is null order by closed_at limit $2"#,
+        closed_before,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
 /// The company whose store the account belongs to, open or closed.
 pub async fn company_of_customer(conn: &mut Connection, id: CustomerId) -> Result<Option<CompanyId>, sqlx::Error> {
     let found = sqlx::query_scalar!(r#"select company_id as "company_id!" from customer_companies where id = $1"#, id.uuid());

@@ -8,7 +8,7 @@ use crate::kernel::ids::CustomerId;
 
 /// Suspends every passkey of a customer: who takes the account back cannot tell which of them are theirs. The caller has locked the account.
 pub async fn suspend_passkeys(conn: &mut Connection, customer: CustomerId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    sqlx::query!("update passkeys set suspended_at = $2 where customer_id = $1 and suspended_at is null", customer.uuid(), now)
+    sqlx::query!("update passkeys set suspended_at = coalesce(suspended_at, $2) where customer_id = $1", customer.uuid(), now)
         .execute(conn)
         .await?;
     Ok(())

@@ -222,7 +222,9 @@ impl Storefront {
         let had_one = second_factors::forget(locked.transaction.conn(), id).await?;
         let shown = self.finish(locked, &["second_factor"]).await?;
         if had_one {
-            second_factor::tell_removed(self, (store, id), now).await;
+            // To its end even if the client disconnects: it must not go unnoticed.
+            let this = self.clone();
+            self.lifecycle.finish(async move { second_factor::tell_removed(&this, (store, id), now).await }).await;
         }
         Ok(shown)
     }

@@ -13,8 +13,10 @@ use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::IdentityProviderId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::resources::{Editable, Fields, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource, ResourceState, Unique};
-use crate::storefront::company_providers::{ClientSecret, CompanyProviders, MAX_OF_COMPANY, StoredProvider, Unusable, count_providers};
+use crate::resources::{
+    Editable, Fields, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource, ResourceState, Unique, count_of,
+};
+use crate::storefront::company_providers::{ClientSecret, CompanyProviders, MAX_OF_COMPANY, StoredProvider, Unusable};
 use crate::storefront::resources::identity_providers::values::{Apps, Issuers, KeysUrl, MAX_ITEMS, ProviderName};
 use crate::webhooks::{EndpointUrl, NoClient};
 
@@ -187,7 +189,7 @@ impl Editable for IdentityProviderRecord {
         let (secret, company) = (take(&mut body.client_secret), transaction.caller.company);
         let mut provider = Self::created_by(body)?;
         companies::lock(transaction.conn(), company).await?;
-        if count_providers(transaction.conn(), company).await? >= MAX_OF_COMPANY {
+        if count_of::<Self>(transaction.conn(), company).await? >= MAX_OF_COMPANY {
             return Err(FieldErrors::one("name", format!("A company can have {MAX_OF_COMPANY} identity providers at most.")));
         }
         provider.complete(secret, transaction, id)?;

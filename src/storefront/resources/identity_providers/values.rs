@@ -74,23 +74,4 @@ crate::field_type!(Apps => Vec<String>, lines("com.acme.shop"), initially Vec::n
 crate::field_type!(KeysUrl => EndpointUrl, keys_url());
 crate::field_type!(ProviderName => String, json!({ "type": "string", "pattern": "^[a-z][a-z0-9-]{0,39}$", "examples": ["acme-id"] }));
 
-/// The secret of a request.
-impl FieldType for ClientSecret {
-    type Column = Self;
-
-    fn into_column(self) -> Self {
-        self
-    }
-
-    fn show(_: &Self) -> Value {
-        Value::Null
-    }
-
-    fn schema() -> Value {
-        json!({ "type": "string" })
-    }
-
-    fn input() -> Input {
-        Input::Secret
-    }
-}
+crate::request_type!(ClientSecret, json!({ "type": "string" }), asked by Input::Secret);

@@ -4,7 +4,8 @@ pub mod test;
 
 use std::mem::take;
 
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 use sqlx::types::Json;
 use url::Host;
 
@@ -17,10 +18,10 @@ use crate::kernel::error_chain::chain;
 use crate::kernel::ids::MessageProviderId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::resources::{
-    Editable, FieldType, Fields, Input, Member, New, PublishesEvents, Record, RecordTransaction, Resource, ResourceState, Unique,
+    Editable, Fields, Input, Member, New, PublishesEvents, Record, RecordTransaction, Resource, ResourceState, Unique, count_of,
 };
 use crate::storefront::message_providers::{
-    MAX_OF_COMPANY, MessageChannel, MessageProviders, ProviderKind, ProviderSecret, StoredProvider, Unusable, count_providers,
+    MAX_OF_COMPANY, MessageChannel, MessageProviders, ProviderKind, ProviderSecret, StoredProvider, Unusable,
 };
 use crate::webhooks::{EndpointUrl, NoClient};
 
@@ -40,7 +41,7 @@ crate::fields! {
         /// Whether the providers of the deployment are tried after it has failed. Otherwise the message is not sent.
         falls_back: bool,
         /// The settings of the kind: `account_sid` and `from` of `twilio`, `api_key` and `from` of `vonage`, `url` of `webhook`; `host`, `port`, `security` (`tls`, `starttls`, `none`), `user` and `from` of `smtp`; the keys of `[sms.http]` of `http`.
-        settings: Json<Map<String, Value>>,
+        settings: ProviderSettings,
     }
     by_hand {
         /// The secret: the token of `twilio`, the API secret of `vonage`, the value of `{secret}` in the settings of `http`, the password of `smtp`, and what the requests to a `webhook` are signed with (`whsec_…`).
@@ -57,6 +58,23 @@ crate::fields! {
     }
 }
 
+/// The settings of a request, as they are stored.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub struct ProviderSettings(Map<String, Value>);
+
+impl From<ProviderSettings> for Json<Map<String, Value>> {
+    fn from(settings: ProviderSettings) -> Self {
+        Self(settings.0)
+    }
+}
+
+fn settings_schema() -> Value {
+    json!({ "type": "object", "examples": [{ "account_sid": "AC7", "from": "+15005550006" }] })
+}
+
+crate::field_type!(ProviderSettings => Json<Map<String, Value>>, settings_schema());
+
 crate::text_enum! {
     /// Whether a message provider sends.
     pub enum ProviderStatus, default Active {
@@ -67,26 +85,7 @@ crate::text_enum! {
     }
 }
 
-/// The secret of a request.
-impl FieldType for ProviderSecret {
-    type Column = Self;
-
-    fn into_column(self) -> Self {
-        self
-    }
-
-    fn show(_: &Self) -> Value {
-        Value::Null
-    }
-
-    fn schema() -> Value {
-        serde_json::json!({ "type": "string" })
-    }
-
-    fn input() -> Input {
-        Input::Secret
-    }
-}
+crate::request_type!(ProviderSecret, json!({ "type": "string" }), asked by Input::Secret);
 
 impl ResourceState for MessageProviders {
     fn pool(&self) -> &Pool {
@@ -169,7 +168,7 @@ impl Editable for MessageProviderRecord {
     /// Placeholders are not part of the host, so the host of the text is that of every message.
     async fn before_transaction(providers: &MessageProviders, caller: &Caller, body: &MessageProviderBody) -> Result<(), Problem> {
         let Member::Sent(settings) = &body.settings else { return Ok(()) };
-        let named = |member: &str| settings.get(member).and_then(Value::as_str);
+        let named = |member: &str| settings.0.get(member).and_then(Value::as_str);
         if let Some(Ok(url)) = named("url").map(str::parse::<EndpointUrl>) {
             providers.clients().check(caller.company, &url).await.map_err(|_| FieldErrors::one("settings.url", FORBIDDEN))?;
         }
@@ -187,7 +186,7 @@ impl Editable for MessageProviderRecord {
         let (secret, company) = (take(&mut body.secret), transaction.caller.company);
         let mut provider = Self::created_by(body)?;
         companies::lock(transaction.conn(), company).await?;
-        if count_providers(transaction.conn(), company).await? >= MAX_OF_COMPANY {
+        if count_of::<Self>(transaction.conn(), company).await? >= MAX_OF_COMPANY {
             return Err(FieldErrors::one("channel", format!("A company can have {MAX_OF_COMPANY} message providers at most.")));
         }
         provider.complete(secret, transaction, id)?;

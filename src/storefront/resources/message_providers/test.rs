@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::callers::Caller;
 use crate::contact::{EmailAddress, PhoneNumber};
-use crate::kernel::error_chain::chain;
+use crate::kernel::error_chain::shown_chain;
 use crate::kernel::ids::MessageProviderId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::{OperationDoc, closed_object, object};
@@ -102,7 +102,7 @@ impl MessageProviders {
 
     async fn write(&self, own: &CompanyMail, to: &EmailAddress) -> Result<(), String> {
         let letter = Letter { to, subject: SUBJECT, text: WORDS, html: None, code: None, at: self.clock().now() };
-        own.send(self.mail(), letter, ABOUT).await.map_err(|error| format!("It did not take the message: {}.", chain(&error)))
+        own.send(self.mail(), letter, ABOUT).await.map_err(|error| format!("It did not take the message: {}.", shown_chain(&error)))
     }
 
     async fn text(&self, own: &OwnSms, to: &PhoneNumber) -> Result<(), String> {

@@ -8,21 +8,26 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::callers::Caller;
-use crate::kernel::error_chain::chain;
+use crate::kernel::error_chain::shown_chain;
 use crate::kernel::ids::RegistrationHookId;
 use crate::kernel::json::JsonOptions;
 use crate::kernel::openapi::{OperationDoc, closed_object, object};
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::rate_limit::{self, Rule};
 use crate::resources::{EmptyBody, GracePeriod, RecordTransaction, Resource, Shown, WriteRequest};
 use crate::storefront::registration_hooks::{Answer, RegistrationHooks};
 use crate::storefront::resources::registration_hooks::RegistrationHookRecord;
 use crate::webhooks::SigningSecret;
 
+/// Whoever has a key could otherwise have the hook asked without end.
+const TESTS: Rule = Rule { limit: 10, window: TimeDelta::hours(1) };
+
 pub fn test_doc() -> OperationDoc {
     let answer = object([("ok", json!({ "type": "boolean" })), ("detail", json!({ "type": "string" }))]);
-    OperationDoc::new("Ask a registration hook about the sample of a customer.")
+    OperationDoc::new("Ask a registration hook about the sample of a customer: ten times within an hour for each company.")
         .taking_options(EmptyBody::schema())
         .answering(StatusCode::OK, answer)
+        .refusing(&[ProblemCode::RateLimited])
 }
 
 /// `POST registration-hooks/{uuid}/test`: responds with `{"ok":…,"detail":"…"}`. Both answers of a hook are fine.
@@ -68,6 +73,11 @@ impl RegistrationHooks {
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let found = transaction.find::<RegistrationHookRecord>(id).await?.ok_or(ProblemCode::RecordNotFound)?.fields;
         drop(transaction);
+        let bucket = format!("hook_tests:{}", caller.company);
+        let hit = rate_limit::hit(&mut self.pool().acquire().await?, &bucket, TESTS, self.clock().now()).await?;
+        if !hit.allowed {
+            return Err(hit.problem());
+        }
         let hook = match self.prepare(caller.company, &found.stored(id)) {
             Ok(hook) => hook,
             Err(error) => return Ok(Err(format!("It cannot be asked: {error}."))),
@@ -76,7 +86,7 @@ impl RegistrationHooks {
             Ok(Answer::Allowed) => Ok("It allows the registration of the sample.".to_owned()),
             Ok(Answer::Refused { reason: None }) => Ok("It refuses the registration of the sample, without a reason.".to_owned()),
             Ok(Answer::Refused { reason: Some(reason) }) => Ok(format!("It refuses the registration of the sample: {reason}")),
-            Err(error) => Err(format!("It did not answer as it should: {}.", chain(&error))),
+            Err(error) => Err(format!("It did not answer as it should: {}.", shown_chain(&error))),
         })
     }
 

@@ -166,6 +166,7 @@ async fn send_text(
         network: None,
         challenge: challenges::Standing::NotOffered,
         has_provider: providers.sends_texts(),
+        by_own: providers.texts_by_own_alone(),
         at: message.at,
     };
     let id = match judge_text(storefront, asked).await {

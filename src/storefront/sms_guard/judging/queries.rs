@@ -41,7 +41,8 @@ pub(super) async fn count_by_challenge(conn: &mut Connection, store: StoreId, no
 }
 
 /// The texts of the last day to the number, its range, and from the client address. Of a range and of an address the latest thousand
-/// count: nobody comes so far within the limits.
+/// count: nobody comes so far within the limits. What a company sends by its own provider alone does not count everywhere: it could keep a
+/// number from all others without a text that arrives.
 pub(super) async fn look_back(
     conn: &mut Connection,
     asked: &AskedText,
@@ -64,7 +65,7 @@ pub(super) async fn look_back(
                   range.texted_of_day as "texted_of_day!", range.used_of_day as "used_of_day!",
                   address.unused as "unused_of_address!", address.used as "used_of_address!", address.since as address_since
            from (select count(*) as texts, min(created_at) as since from texts
-                 where number = $2 and status = 'sent' and created_at > $5) as everywhere,
+                 where number = $2 and status = 'sent' and not by_own and created_at > $5) as everywhere,
                 (select count(distinct number) filter (where number <> $2 and to_stranger = $7 and created_at > $6) as others,
                         min(created_at) filter (where number <> $2 and to_stranger = $7 and created_at > $6) as others_since,
                         count(distinct number) filter (where to_stranger and created_at > $12)

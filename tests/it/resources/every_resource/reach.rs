@@ -51,6 +51,7 @@ async fn a_deleted_record_is_gone_from_every_route() {
             for (method, _, path) in OTHER_ROUTES.iter().filter(|(_, namespace, _)| *namespace == resource.namespace) {
                 let Some(route) = path.strip_prefix(&format!("/{}/{{uuid}}", resource.plural)) else { continue };
                 let body = match route {
+                    "/test" if resource.plural == "message-providers" => json!({ "to": "+12015550123" }),
                     "/track" => json!({ "latitude": 1.3, "longitude": 103.8 }),
                     "/replay" => json!({ "since": resource.world.clock.now() }),
                     _ => json!({}),

@@ -1,5 +1,7 @@
 //! Mails go out by the server or the endpoint of the company.
 
+use std::net::TcpListener;
+
 use portico::callers::Scope;
 use serde_json::{Value, json};
 
@@ -47,6 +49,27 @@ async fn the_mail_server_of_a_company_gets_its_mails_and_nobody_elses() {
     let tested = world.test_message_provider(&made, EMAIL).await.ok(200);
     assert_eq!((&tested["ok"], own.mails().len()), (&json!(true), 2));
     world.test_message_provider(&made, PHONE).await.refused(422, "body_invalid");
+}
+
+#[tokio::test]
+async fn a_mail_server_that_does_not_greet_has_not_taken_the_mail() {
+    let [deployment, own] = [SmtpSink::start(false).await, SmtpSink::start(false).await];
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let world = World::with(&[("mail.smtp_url", &deployment.url()), ("mail.timeout", "1s")]).await;
+    let body = by_server(&world, &own);
+    let port = json!({ "port": silent.local_addr().unwrap().port() });
+    let settings = with(body["settings"].clone(), &port);
+    let made = world.make_message_provider(with(body.clone(), &json!({ "settings": settings, "falls_back": true }))).await.ok(201);
+    ask_to_register(&world, EMAIL).await.ok(200);
+    assert_eq!(deployment.mails().len(), 1);
+    world.change_message_provider(&made, json!({ "falls_back": false })).await.ok(200);
+    ask_to_register(&world, "bob@example.com").await.refused(502, "message_not_sent");
+
+    // One that has got the mail may have taken it.
+    own.fall_silent();
+    world.change_message_provider(&made, json!({ "settings": body["settings"], "falls_back": true })).await.ok(200);
+    ask_to_register(&world, "eve@example.com").await.ok(200);
+    assert_eq!((own.mails().len(), deployment.mails().len()), (1, 1));
 }
 
 #[tokio::test]

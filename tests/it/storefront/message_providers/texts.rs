@@ -107,3 +107,18 @@ async fn a_text_that_fails_is_not_sent_unless_the_company_falls_back() {
     ask_to_register(&world, "+12015570125").await.ok(200);
     assert_eq!((hook.count(), asked(&deployment).await), (4, 1), "a redirect is a failure");
 }
+
+#[tokio::test]
+async fn what_a_company_sends_itself_keeps_a_number_from_nobody_else() {
+    let world = World::with(&[("storefront.daily_texts_per_number", "1")]).await;
+    let hook = world.hook("sms.test").await;
+    world.make_message_provider(by_hook(&hook)).await.ok(201);
+    let (other, _) = world.another_company(&Scope::ALL).await;
+    let [(_, first), (_, second)] = [world.store_of(other).await, world.store_of(other).await];
+    ask_to_register(&world, PHONE).await.ok(200);
+    assert_eq!(hook.count(), 1);
+    let body = json!({ "identity": PHONE, "mode": "sms" });
+    world.storefront("customers/request-creation-code").key(&first).json(&body).send().await.ok(200);
+    let refused = world.storefront("customers/request-creation-code").key(&second).json(&body).send().await;
+    refused.refused(429, "number_cooldown");
+}

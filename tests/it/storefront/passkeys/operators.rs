@@ -1,7 +1,7 @@
 //! What operators see of passkeys, and what they can do.
 
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{ada, id};
 use crate::support::World;
@@ -23,6 +23,7 @@ async fn an_operator_sees_exports_and_removes_passkeys() {
     remove(id(&shown[0])).await.ok(200);
     assert_eq!(world.api(Method::GET, &path).send().await.ok(200)["customer"]["passkeys"], json!([]));
     world.prove(&passkey).await.refused(401, "passkey_not_verified");
-    let trail = world.api(Method::GET, "/developers/int/v1/changes?limit=1").send().await.ok(200)["changes"][0].clone();
-    assert_eq!((&trail["record"], &trail["fields"]), (&json!(customer), &json!(["passkeys"])), "{trail}");
+    let trail = world.get("changes?limit=100").await["changes"].as_array().unwrap().clone();
+    let is_told = |change: &Value| change["record"] == json!(customer) && change["fields"] == json!(["passkeys"]);
+    assert!(trail.iter().any(is_told), "{trail:?}");
 }

@@ -110,11 +110,17 @@ async fn a_store_that_offers_none_any_more_still_asks_for_those_that_there_are()
 }
 
 #[tokio::test]
-async fn closing_the_account_deletes_all_of_it() {
+async fn closing_the_account_takes_both_factors_and_deletes_all_of_it() {
     let world = World::new().await;
-    let (ada, _) = ada(&world).await;
+    let (ada, app) = ada(&world).await;
     world.pass(TimeDelta::minutes(2));
     handle(login(&world, EMAIL, PASSWORD).await);
+    world.pass(TimeDelta::minutes(10));
+    let stale = post(&world, &ada, "account-closure", json!({})).await;
+    assert_eq!(stale.refused(403, "fresh_sign_in_required")["ways"], json!(["totp", "recovery_code", "sign_in"]));
+    let by_password = json!({ "old_password": PASSWORD, "password": "battery staple correct" });
+    post(&world, &ada, "change-password", by_password).await.refused(403, "fresh_sign_in_required");
+    post(&world, &ada, "confirm-step-up", json!({ "totp": app.code(&world) })).await.ok(200);
     post(&world, &ada, "account-closure", json!({})).await.ok(200);
     post(&world, &ada, "confirm-account-closure", json!({ "code": world.last_code() })).await.ok(200);
     let left = "select (select count(*) from authenticators) + (select count(*) from customer_recovery_codes)

@@ -119,13 +119,16 @@ async fn a_handle_works_in_the_app_that_was_given_it_for_five_minutes() {
     world.pass(TimeDelta::microseconds(1));
     finish(&world, &waiting, &app.code(&world)).await.refused(422, "second_factor_expired");
 
-    // The oldest of six ends, and signing out everywhere ends all.
+    // The oldest of six that one network has begun ends, but none of another one. Signing out everywhere ends all.
+    let elsewhere = handle(login(&world, EMAIL, PASSWORD).await);
     let mut waiting = Vec::new();
     for _ in 0..6 {
-        waiting.push(handle(login(&world, EMAIL, PASSWORD).await));
+        let body = json!({ "identity": EMAIL, "password": PASSWORD });
+        waiting.push(handle(world.storefront("customers/login").from("203.0.113.9").json(&body).send().await));
         world.pass(TimeDelta::seconds(1));
     }
     finish(&world, &waiting[0], &app.code(&world)).await.refused(422, "second_factor_expired");
+    finish(&world, &elsewhere, &app.wrong_code(&world)).await.refused(422, "code_invalid");
     world.storefront("customers/logout-all").token(&ada).send().await.ok(200);
     finish(&world, &waiting[5], &app.code(&world)).await.refused(422, "second_factor_expired");
     handle(login(&world, EMAIL, PASSWORD).await);
