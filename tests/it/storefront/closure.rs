@@ -177,8 +177,8 @@ async fn events_of_an_erased_customer_arrive_without_their_data() {
     let posts = receiver.received();
     let sent = |post: &Received| serde_json::from_slice::<Value>(&post.body).unwrap()["data"].take();
     let [created, closed] = ["customer.created", "customer.closed"].map(|name| {
-        let about_ada = posts.iter().filter(|post| post.header("x-service-event") == name && sent(post)["id"] == id);
-        about_ada.last().unwrap_or_else(|| panic!("{name}: {posts:?}"))
+        let mut about_ada = posts.iter().filter(|post| post.header("x-service-event") == name && sent(post)["id"] == id);
+        about_ada.next_back().unwrap_or_else(|| panic!("{name}: {posts:?}"))
     });
     for post in [created, closed] {
         let digest = hmac_sha256(webhook["secret"].as_str().unwrap().as_bytes(), &[&post.body]);

@@ -99,7 +99,7 @@ mod tests {
 
     fn built(settings: serde_json::Value, secret: Option<&str>) -> Result<Http, String> {
         let own: OwnSettings = serde_json::from_value(settings).map_err(|error| error.to_string())?;
-        Http::own(own, secret.map(Into::into), Client::new()).map_err(|error| error.to_string())
+        Http::own(own, secret.map(Into::into), Client::builder().build().unwrap()).map_err(|error| error.to_string())
     }
 
     #[test]
