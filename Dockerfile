@@ -1,6 +1,6 @@
 # Portico, and nothing that it does not load: no shell, no package manager. Works with the classic builder.
 
-FROM rust:1.95-slim-bookworm AS build
+FROM rust:1.95-slim-bookworm@sha256:d7482085ff5b415f84dba5647ae71606650bdef00db7aeb69f4b3d170c3e4082 AS build
 WORKDIR /portico
 # The symbols are split from the program below, so the compiler does not strip them.
 ENV CARGO_PROFILE_RELEASE_DEBUG=line-tables-only CARGO_PROFILE_RELEASE_STRIP=none

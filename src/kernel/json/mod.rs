@@ -104,13 +104,14 @@ impl<'de> Deserialize<'de> for Members {
 /// kept and more than a hundred levels become `body_invalid`.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     refuse_nul(bytes)?;
-    if nesting::is_too_deep(bytes) {
-        return Err(Problem::new(ProblemCode::BodyInvalid).detail("The body is nested too deeply."));
-    }
     let bytes = &*numbers::written_out(bytes).map_err(|number| Problem::new(ProblemCode::BodyInvalid).detail(number.to_string()))?;
     // The slower parser, which tracks the path, only runs after an error.
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    objects::read(&mut json).and_then(|value| json.end().map(|()| value)).or_else(|_| parse_minding_the_path(bytes))
+    let value = objects::read(&mut json).and_then(|value| json.end().map(|()| value)).or_else(|_| parse_minding_the_path(bytes))?;
+    match nesting::is_too_deep(bytes) {
+        true => Err(Problem::new(ProblemCode::BodyInvalid).detail("The body is nested too deeply.")),
+        false => Ok(value),
+    }
 }
 
 fn parse_minding_the_path<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
@@ -223,5 +224,9 @@ mod tests {
         assert_eq!(refused("[".repeat(100_000).as_bytes())["code"], "body_invalid");
         let deep = format!("{{\"name\":\"a\",\"x\":{}}}", "[".repeat(100_000));
         assert!(parse::<Value>(deep.as_bytes()).is_err());
+        let nested = |levels| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        assert!(parse::<Value>(format!("{{\"x\":{}}}", nested(99)).as_bytes()).is_ok());
+        let refused = parse::<Value>(format!("{{\"x\":{}}}", nested(100)).as_bytes()).unwrap_err();
+        assert_eq!(refused.body("r")["detail"], "The body is nested too deeply.");
     }
 }

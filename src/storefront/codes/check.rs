@@ -147,8 +147,7 @@ async fn judge_and_count(
     digits: &SecretString,
 ) -> Result<Judged, CheckError> {
     let mut conn = storefront.pool.acquire().await?;
-    let mut tx = conn.begin().await?;
-    let counted = queries::count_guess(&mut tx, &guess, purpose, target).await?;
+    let counted = queries::count_guess(&mut conn, &guess, purpose, target).await?;
     let CountedGuess { identity, subject, wrong, lockout, begins, is_favoured, code } =
         counted.inspect_err(|_| storefront.metrics.refused_guess("code", "exceeded"))?;
     let asked_by = code.as_ref().and_then(|code| code.asked_by.clone());
@@ -161,9 +160,8 @@ async fn judge_and_count(
     if let Some((customer, lockout)) = guessing::account_of(&subject).zip(begins)
         && !matches!(verdict, Verdict::Right(_))
     {
-        customers::publish_lockout(&mut tx, (guess.store, customer), ("codes", lockout), guess.now).await;
+        customers::publish_lockout(&mut conn, (guess.store, customer), ("codes", lockout), guess.now).await;
     }
-    tx.commit().await?;
     storefront.metrics.guessed(verdict.as_str());
     if verdict.is_wrong() {
         guessing::note_wrong(&mut conn, &storefront.challenges.suspects, &guess, &subject).await?;

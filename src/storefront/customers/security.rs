@@ -158,8 +158,8 @@ pub async fn publish_security(
     Ok(())
 }
 
-/// Publishes that wrong guesses, `codes` or `passwords`, lock an account out, in the transaction that counts the last of them. That one is
-/// counted also if this fails, or a guess would cost nothing.
+/// Publishes that wrong guesses, `codes` or `passwords`, lock an account out. The last of them is counted before, in a statement of its own: it
+/// must cost something also if this fails.
 pub async fn publish_lockout(
     conn: &mut Connection,
     (store, customer): (StoreId, CustomerId),

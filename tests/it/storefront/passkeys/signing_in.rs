@@ -64,7 +64,7 @@ async fn a_challenge_is_answered_once_also_by_parallel_requests() {
     // Only what was answered is kept, and not for long.
     world.challenge().await;
     assert_eq!(world.count("select count(*) from answered_challenges").await, 2, "that of the registration, and this one");
-    world.pass(TimeDelta::minutes(6));
+    world.pass(TimeDelta::minutes(11));
     world.state.storefront.sweep().await.unwrap();
     assert_eq!(world.count("select count(*) from answered_challenges").await, 0);
 }

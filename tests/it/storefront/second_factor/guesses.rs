@@ -76,22 +76,19 @@ async fn of_many_wrong_codes_at_once_ten_are_compared() {
 }
 
 #[tokio::test]
-async fn handles_and_recovery_codes_are_not_tried_for_ever_from_one_address() {
+async fn recovery_codes_are_not_tried_for_ever_from_one_address() {
     let world = World::with(&[("storefront.failures_per_address", "5")]).await;
     let (_, app) = ada(&world).await;
     world.pass(TimeDelta::minutes(2));
     let waiting = handle(login(&world, EMAIL, PASSWORD).await);
     let no_code = "AAAA-AAAA-AAAA-AAAA-AAAA-AAAA";
-    for number in 0..5 {
-        let guess = if number % 2 == 0 {
-            json!({ "second_factor": waiting, "recovery_code": no_code })
-        } else {
-            json!({ "second_factor": "x", "code": "123456" })
-        };
-        let answer = world.storefront("customers/login-with-totp").from("9.9.9.9").json(&guess).send().await;
-        assert_eq!(answer.status, 422, "{}", answer.body);
-    }
     let guess = json!({ "second_factor": waiting, "recovery_code": no_code });
+    for _ in 0..5 {
+        world.storefront("customers/login-with-totp").from("9.9.9.9").json(&guess).send().await.refused(422, "code_invalid");
+        // Nobody comes upon a handle, so one that has ended is no guess.
+        let ended = json!({ "second_factor": "x", "code": "123456" });
+        world.storefront("customers/login-with-totp").from("9.9.9.9").json(&ended).send().await.refused(422, "second_factor_expired");
+    }
     world.storefront("customers/login-with-totp").from("9.9.9.9").json(&guess).send().await.refused(429, "guesses_exceeded");
     // One that is right is not refused for others in its network.
     let right = json!({ "second_factor": waiting, "recovery_code": app.recovery_codes[0] });
