@@ -13,12 +13,12 @@ crate::text_enum! {
 crate::text_enum! {
     /// The service that a message provider is.
     pub enum ProviderKind {
+        /// Any service that takes a text in one request.
+        Http = "http",
         /// An account at Twilio.
         Twilio = "twilio",
         /// An account at Vonage.
         Vonage = "vonage",
-        /// Any service that takes a text in one request.
-        Http = "http",
         /// A mail server.
         Smtp = "smtp",
         /// The company's own endpoint.

@@ -70,7 +70,7 @@ impl From<ProviderSettings> for Json<Map<String, Value>> {
 }
 
 fn settings_schema() -> Value {
-    json!({ "type": "object", "examples": [{ "account_sid": "AC7", "from": "+15005550006" }] })
+    json!({ "type": "object", "examples": [{ "url": "https://shop.example/send?to={to}&text={text}" }] })
 }
 
 crate::field_type!(ProviderSettings => Json<Map<String, Value>>, settings_schema());
