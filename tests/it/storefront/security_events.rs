@@ -137,7 +137,7 @@ async fn a_lock_out_by_codes_is_published_once_and_not_if_the_tenth_is_right() {
         world.guess(PHONE, "123456").await.refused(422, "code_invalid");
     }
     world.refuse_events().await;
-    world.guess(PHONE, "123456").await.refused(422, "code_invalid");
+    world.guess(PHONE, "123456").await.refused(429, "identity_locked_out");
     world.accept_events().await;
     world.guess(PHONE, "123456").await.refused(429, "identity_locked_out");
     assert_eq!(published(&world, NAMES[1]).await.len(), 1);
