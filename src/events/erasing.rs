@@ -26,17 +26,12 @@ static KEPT: LazyLock<BTreeMap<String, Vec<String>>> = LazyLock::new(|| {
     types.collect()
 });
 
-/// Empties the free texts, lists and objects in the data of every event about these records, and returns the events. The rest of each event
-/// stays, so that whoever has not received it learns what happened. It is the only change that an event ever sees.
-pub async fn erase_events_about(conn: &mut Connection, records: &[(CompanyId, Uuid)]) -> Result<Vec<EventId>, sqlx::Error> {
-    let mut erased = Vec::new();
-    // One record at a time, so that no more bodies are in memory than there are about one.
-    for (company, record) in records {
-        let (events, bodies): (Vec<_>, Vec<_>) = queries::find_about(conn, *company, *record).await?.into_iter().unzip();
-        queries::replace_bodies(conn, &events, &bodies.iter().map(|body| without_data(body)).collect::<Vec<_>>()).await?;
-        erased.extend(events);
-    }
-    Ok(erased)
+/// Empties the free texts, lists and objects in the data of every event about a record, and returns the events. The rest of each event stays, so
+/// that whoever has not received it learns what happened. It is the only change that an event ever sees.
+pub async fn erase_events_about(conn: &mut Connection, company: CompanyId, record: Uuid) -> Result<Vec<EventId>, sqlx::Error> {
+    let (events, bodies): (Vec<_>, Vec<_>) = queries::find_about(conn, company, record).await?.into_iter().unzip();
+    queries::replace_bodies(conn, &events, &bodies.iter().map(|body| without_data(body)).collect::<Vec<_>>()).await?;
+    Ok(events)
 }
 
 fn without_data(body: &[u8]) -> Vec<u8> {

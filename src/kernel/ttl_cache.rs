@@ -56,6 +56,23 @@ impl<K: Eq + Hash, V> TtlCache<K, V> {
         found
     }
 
+    /// The cached row, or what is read now and cached.
+    pub async fn get_or_read<E, F: Future<Output = Result<V, E>>>(
+        &self,
+        key: K,
+        now: DateTime<Utc>,
+        read: impl FnOnce() -> F,
+    ) -> Result<Arc<V>, E> {
+        if let Some(found) = self.get(&key, now) {
+            return Ok(found);
+        }
+        let generation = self.generation();
+        // Boxed, because otherwise every look-up would copy the large future of a query.
+        let row = Arc::new(Box::pin(read()).await?);
+        self.insert_if_current(generation, key, &row, now);
+        Ok(row)
+    }
+
     /// What is measured of the cache.
     pub fn metrics(&self) -> &CacheMetrics {
         &self.0.metrics

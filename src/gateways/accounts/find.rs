@@ -41,19 +41,11 @@ impl Gateways {
 
     /// All active gateways of a company, from the cache or from the database.
     pub(in crate::gateways) async fn find_all_active(&self, company: CompanyId) -> Result<Arc<Vec<Arc<OpenGateway>>>, Problem> {
-        let now = self.clock.now();
-        match self.cache.of_company.get(&company, now) {
-            Some(found) => Ok(found),
-            None => Box::pin(self.look_up_all(company, now)).await,
-        }
-    }
-
-    async fn look_up_all(&self, company: CompanyId, now: DateTime<Utc>) -> Result<Arc<Vec<Arc<OpenGateway>>>, Problem> {
-        let generation = self.cache.of_company.generation();
-        let found = find_all_active(&mut self.pool.acquire().await?, &self.key, company).await?;
-        let found = Arc::new(found.into_iter().map(Arc::new).collect());
-        self.cache.of_company.insert_if_current(generation, company, &found, now);
-        Ok(found)
+        let read = || async {
+            let found = find_all_active(&mut self.pool.acquire().await?, &self.key, company).await?;
+            Ok(found.into_iter().map(Arc::new).collect())
+        };
+        self.cache.of_company.get_or_read(company, self.clock.now(), read).await
     }
 }
 

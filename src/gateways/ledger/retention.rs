@@ -28,22 +28,21 @@ pub async fn erase_bodies(conn: &mut Connection, before: DateTime<Utc>, now: Dat
     }
 }
 
-/// Erases the bodies of the callbacks that reported on payments of these customers, whose accounts are erased.
-pub async fn erase_bodies_of(conn: &mut Connection, customers: &[(CompanyId, CustomerId)], now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    if customers.is_empty() {
-        return Ok(());
-    }
-    let (companies, customers): (Vec<_>, Vec<_>) = customers.iter().map(|(company, customer)| (company.uuid(), customer.uuid())).unzip();
+/// Erases the bodies of the callbacks that reported on payments of a customer, whose account is erased.
+pub async fn erase_bodies_of(
+    conn: &mut Connection,
+    company: CompanyId,
+    customer: CustomerId,
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update callbacks set body = '', body_erased_at = $3 where body_erased_at is null and id in (
              select callback_id from payment_facts where payment_id in (
-                 select payments.id from unnest($1::uuid[], $2::uuid[]) as leaver (company, customer)
-                 join payments on payments.company_id = leaver.company and payments.customer_id = leaver.customer
-                 and payments.deleted_at is null
+                 select id from payments where company_id = $1 and customer_id = $2 and deleted_at is null
              )
          )",
-        &companies,
-        &customers,
+        company.uuid(),
+        customer.uuid(),
         now,
     )
     .execute(conn)

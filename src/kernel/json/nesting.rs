@@ -8,6 +8,10 @@ const MAX_LEVELS: usize = 100;
 
 /// Whether the body has more levels than are read again everywhere.
 pub fn is_too_deep(json: &[u8]) -> bool {
+    // Hardly any body has so many brackets at all, and these are counted quickly.
+    if memchr::memchr2_iter(b'{', b'[', json).nth(MAX_LEVELS).is_none() {
+        return false;
+    }
     let (mut levels, mut at) = (0_usize, 0);
     while let Some(byte) = json.get(at) {
         at += 1;

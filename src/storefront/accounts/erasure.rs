@@ -19,7 +19,7 @@ pub async fn erase_due(conn: &mut Connection, closed_before: DateTime<Utc>, now:
     for id in customers::list_to_erase(conn, closed_before, AT_ONCE).await? {
         let erasing = async {
             let mut tx = conn.begin().await?;
-            erase_closed(&mut tx, closed_before, Some(id), now).await?;
+            erase(&mut tx, id, now).await?;
             tx.commit().await
         };
         if let Err(error) = erasing.await {
@@ -29,22 +29,17 @@ pub async fn erase_due(conn: &mut Connection, closed_before: DateTime<Utc>, now:
     Ok(())
 }
 
-/// Erases the accounts that were closed before an instant, or only one of them, with what the logs, the events, the responses to these and the
-/// callbacks say of them. To be called in a transaction: the logs are searched by the contacts that are blanked last.
-pub async fn erase_closed(
-    conn: &mut Connection,
-    closed_before: DateTime<Utc>,
-    only: Option<CustomerId>,
-    now: DateTime<Utc>,
-) -> Result<(), sqlx::Error> {
-    audit::forget_leavers(conn, closed_before, only).await?;
-    sms_guard::forget_leavers(conn, closed_before, only).await?;
-    tokens::forget_leavers(conn, closed_before, only).await?;
-    second_factors::forget_leavers(conn, closed_before, only).await?;
-    passkeys::forget_leavers(conn, closed_before, only).await?;
-    let leavers = customers::erase_closed(conn, closed_before, only, now).await?;
-    gateways::erase_bodies_of(conn, &leavers, now).await?;
-    let records: Vec<_> = leavers.iter().map(|(company, customer)| (*company, customer.uuid())).collect();
-    let events = events::erase_events_about(conn, &records).await?;
+/// Erases an account that is closed, with what the logs, the events, the responses to these and the callbacks say of it. To be called in a
+/// transaction: the logs are searched by the contacts that are blanked last.
+pub async fn erase(conn: &mut Connection, id: CustomerId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    audit::forget_leaver(conn, id).await?;
+    sms_guard::forget_leaver(conn, id).await?;
+    tokens::forget_leaver(conn, id).await?;
+    // The closure has deleted these, unless it was one by an edition that does not know them.
+    second_factors::forget(conn, id).await?;
+    passkeys::forget_passkeys(conn, id).await?;
+    let Some(company) = customers::erase_closed(conn, id, now).await? else { return Ok(()) };
+    gateways::erase_bodies_of(conn, company, id, now).await?;
+    let events = events::erase_events_about(conn, company, id.uuid()).await?;
     webhooks::erase_responses(conn, &events).await
 }

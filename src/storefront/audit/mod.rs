@@ -23,7 +23,7 @@ use crate::storefront::stores::Store;
 
 pub use device_name::{DEVICE_NAME_MAX_LEN, DeviceName};
 pub use figures::{count_hours, forget_hours, list_figures};
-pub use queries::{LoggedSignIn, count_refusal, export_sign_ins, forget_leavers, forget_sign_ins, insert_refusal, list_sign_ins};
+pub use queries::{LoggedSignIn, count_refusal, export_sign_ins, forget_leaver, forget_sign_ins, insert_refusal, list_sign_ins};
 pub use refusals::Refusals;
 
 pub const RETENTION: TimeDelta = TimeDelta::days(90);

@@ -61,23 +61,22 @@ pub async fn forget_sign_ins(conn: &mut Connection, before: DateTime<Utc>) -> Re
     Ok(())
 }
 
-/// Blanks the personal data of customers whose accounts were closed before `closed_before` and are about to be erased: in their
-/// own entries, and in refused attempts with their identities from before the closure. An identity that the account only listed, and that another one
+/// Blanks the personal data of a customer whose account is closed and about to be erased: in the customer's own entries, and in refused
+/// attempts with the identities of the account from before the closure. An identity that the account only listed, and that another one
 /// has proven, is not its own.
-pub async fn forget_leavers(conn: &mut Connection, closed_before: DateTime<Utc>, only: Option<CustomerId>) -> Result<(), sqlx::Error> {
+pub async fn forget_leaver(conn: &mut Connection, id: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update sign_ins set identity = null, address = '', user_agent = null
          from customer_identities as leaver
-         where leaver.closed_at <= $1 and leaver.erased_at is null and ($2::uuid is null or leaver.id = $2) and sign_ins.customer_id = leaver.id",
-        closed_before,
-        only.map(CustomerId::uuid),
+         where leaver.id = $1 and leaver.closed_at is not null and leaver.erased_at is null and sign_ins.customer_id = leaver.id",
+        id.uuid(),
     )
     .execute(&mut *conn)
     .await?;
     sqlx::query!(
         "update sign_ins set identity = null, address = '', user_agent = null
          from customer_identities as leaver
-         where leaver.closed_at <= $1 and leaver.erased_at is null and ($2::uuid is null or leaver.id = $2) and sign_ins.store_id = leaver.store_id
+         where leaver.id = $1 and leaver.closed_at is not null and leaver.erased_at is null and sign_ins.store_id = leaver.store_id
            and sign_ins.identity in (leaver.email_key, leaver.phone) and sign_ins.customer_id is null
            and not exists (
                select from customer_identities as owner
@@ -86,8 +85,7 @@ pub async fn forget_leavers(conn: &mut Connection, closed_before: DateTime<Utc>,
                           or owner.phone = sign_ins.identity and owner.phone_verified_at is not null and leaver.phone_verified_at is null)
            )
            and sign_ins.created_at <= leaver.closed_at",
-        closed_before,
-        only.map(CustomerId::uuid),
+        id.uuid(),
     )
     .execute(conn)
     .await?;

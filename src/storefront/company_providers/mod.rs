@@ -13,9 +13,7 @@ mod queries;
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
-use quick_cache::sync::Cache;
-
+use crate::kernel::built_cache::BuiltCache;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::database::Pool;
@@ -25,6 +23,7 @@ use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::ttl_cache::TtlCache;
 use crate::providers::identity::{IdentityProviders, OWN_TIMEOUT, OwnProvider, OwnSettings, SettingsError};
 use crate::providers::{InvalidRouteName, RouteName};
+use crate::resources::ResourceState;
 use crate::webhooks::{CompanyClients, EndpointUrl, NoClient};
 
 pub use client_secret::{ClientSecret, SEALED};
@@ -53,7 +52,7 @@ struct Shared {
     deployment: Arc<IdentityProviders>,
     clients: CompanyClients,
     cached: TtlCache<CompanyId, ProvidersOfCompany>,
-    built: Cache<IdentityProviderId, (i64, Arc<Offer>)>,
+    built: BuiltCache<IdentityProviderId, i64, Arc<Offer>>,
 }
 
 /// The parts that [`CompanyProviders`] are built from.
@@ -102,23 +101,27 @@ pub enum Unusable {
     Client(#[from] NoClient),
 }
 
+impl ResourceState for CompanyProviders {
+    fn pool(&self) -> &Pool {
+        &self.0.pool
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.0.clock
+    }
+
+    fn invalidate_caches(&self) {
+        self.0.cached.invalidate_all();
+    }
+}
+
 impl CompanyProviders {
     /// Reads and builds providers when they are asked for.
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, key, lifecycle, deployment, clients } = parts;
         let deployment = Arc::new(deployment);
-        let (cached, built) = (TtlCache::new(MAX_CACHED_COMPANIES), Cache::new(MAX_BUILT));
+        let (cached, built) = (TtlCache::new(MAX_CACHED_COMPANIES), BuiltCache::new(MAX_BUILT));
         Self(Arc::new(Shared { pool, clock, key, lifecycle, deployment, clients, cached, built }))
-    }
-
-    /// The connection pool.
-    pub fn pool(&self) -> &Pool {
-        &self.0.pool
-    }
-
-    /// The clock.
-    pub fn clock(&self) -> &Clock {
-        &self.0.clock
     }
 
     /// The key that client secrets are sealed with.
@@ -131,42 +134,26 @@ impl CompanyProviders {
         &self.0.clients
     }
 
-    /// Evicts what was read, because a provider has changed.
-    pub fn invalidate_all(&self) {
-        self.0.cached.invalidate_all();
-    }
-
     /// The providers that the stores of a company offer.
     pub async fn of(&self, company: CompanyId) -> Result<Arc<ProvidersOfCompany>, sqlx::Error> {
-        let now = self.0.clock.now();
-        match self.0.cached.get(&company, now) {
-            Some(found) => Ok(found),
-            None => self.read(company, now).await,
-        }
-    }
-
-    async fn read(&self, company: CompanyId, now: DateTime<Utc>) -> Result<Arc<ProvidersOfCompany>, sqlx::Error> {
-        let generation = self.0.cached.generation();
-        let stored = list_providers(&mut self.0.pool.acquire().await?, company).await?;
-        let own = stored.into_iter().map(|stored| self.built(company, stored)).collect();
-        let found = Arc::new(ProvidersOfCompany::new(own, Arc::clone(&self.0.deployment)));
-        self.0.cached.insert_if_current(generation, company, &found, now);
-        Ok(found)
+        let read = || async {
+            let stored = list_providers(&mut self.0.pool.acquire().await?, company).await?;
+            let own = stored.into_iter().map(|stored| self.built(company, stored)).collect();
+            Ok(ProvidersOfCompany::new(own, Arc::clone(&self.0.deployment)))
+        };
+        self.0.cached.get_or_read(company, self.0.clock.now(), read).await
     }
 
     fn built(&self, company: CompanyId, stored: StoredProvider) -> Arc<Offer> {
         let (id, version) = (stored.id, stored.version);
-        if let Some((_, offer)) = self.0.built.get(&id).filter(|(of, _)| *of == version) {
-            return offer;
-        }
-        let offered = if stored.is_active { self.build(company, &stored).map(Offered::Active) } else { Ok(Offered::Inactive) };
-        let offered = offered.unwrap_or_else(|error| {
-            tracing::warn!(provider = %id, error = chain(&error), "an identity provider of a company cannot be used");
-            Offered::Unusable
-        });
-        let offer = Arc::new(Offer { name: stored.name, offered });
-        self.0.built.insert(id, (version, Arc::clone(&offer)));
-        offer
+        self.0.built.get_or_build(id, &version, || {
+            let offered = if stored.is_active { self.build(company, &stored).map(Offered::Active) } else { Ok(Offered::Inactive) };
+            let offered = offered.unwrap_or_else(|error| {
+                tracing::warn!(provider = %id, error = chain(&error), "an identity provider of a company cannot be used");
+                Offered::Unusable
+            });
+            Arc::new(Offer { name: stored.name, offered })
+        })
     }
 
     /// Builds a provider from what is stored, or says why it cannot be used. Nothing is requested.

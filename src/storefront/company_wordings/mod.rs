@@ -8,17 +8,17 @@ mod queries;
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
-use quick_cache::sync::Cache;
 use serde_json::{Map, Value, json};
 use sqlx::types::Json;
 
+use crate::kernel::built_cache::BuiltCache;
 use crate::kernel::clock::Clock;
 use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, MessageWordingId, StoreId};
 use crate::kernel::languages::LanguageTag;
 use crate::kernel::ttl_cache::TtlCache;
+use crate::resources::ResourceState;
 use crate::storefront::messages::{CompanyWording, Messages, StoreMessages};
 use crate::storefront::stores::Store;
 
@@ -44,7 +44,7 @@ struct Shared {
     deployment: Messages,
     cached: TtlCache<CompanyId, OfCompany>,
     /// By company, and by store where one has files of its own.
-    checked: Cache<(CompanyId, Option<StoreId>), (Stamp, StoreMessages)>,
+    checked: BuiltCache<(CompanyId, Option<StoreId>), Stamp, StoreMessages>,
 }
 
 /// Which wordings something was made of.
@@ -71,21 +71,25 @@ pub fn len_of(messages: &Json<Map<String, Value>>) -> usize {
     json!(messages).to_string().len()
 }
 
-impl CompanyWordings {
-    /// Reads wordings when they are asked for.
-    pub fn new(pool: Pool, clock: Clock, deployment: Messages) -> Self {
-        let (cached, checked) = (TtlCache::new(MAX_CACHED_COMPANIES), Cache::new(MAX_CHECKED));
-        Self(Arc::new(Shared { pool, clock, deployment, cached, checked }))
-    }
-
-    /// The connection pool.
-    pub fn pool(&self) -> &Pool {
+impl ResourceState for CompanyWordings {
+    fn pool(&self) -> &Pool {
         &self.0.pool
     }
 
-    /// The clock.
-    pub fn clock(&self) -> &Clock {
+    fn clock(&self) -> &Clock {
         &self.0.clock
+    }
+
+    fn invalidate_caches(&self) {
+        self.0.cached.invalidate_all();
+    }
+}
+
+impl CompanyWordings {
+    /// Reads wordings when they are asked for.
+    pub fn new(pool: Pool, clock: Clock, deployment: Messages) -> Self {
+        let (cached, checked) = (TtlCache::new(MAX_CACHED_COMPANIES), BuiltCache::new(MAX_CHECKED));
+        Self(Arc::new(Shared { pool, clock, deployment, cached, checked }))
     }
 
     /// The wording of the deployment.
@@ -93,32 +97,19 @@ impl CompanyWordings {
         &self.0.deployment
     }
 
-    /// Evicts what was read, because a wording has changed.
-    pub fn invalidate_all(&self) {
-        self.0.cached.invalidate_all();
-    }
-
     /// What a store says.
     pub async fn of(&self, store: &Store) -> Result<StoreMessages, sqlx::Error> {
-        let now = self.0.clock.now();
-        let of_company = match self.0.cached.get(&store.company_id, now) {
-            Some(found) => found,
-            None => self.read(store.company_id, now).await?,
-        };
+        let company = store.company_id;
+        let of_company = self.0.cached.get_or_read(company, self.0.clock.now(), || self.read(company)).await?;
         if of_company.stamp.is_empty() {
             return Ok(self.0.deployment.of(store.id));
         }
-        let kept_for = (store.company_id, self.0.deployment.has_own_files(store.id).then_some(store.id));
-        if let Some((_, kept)) = self.0.checked.get(&kept_for).filter(|(stamp, _)| *stamp == of_company.stamp) {
-            return Ok(kept);
-        }
-        let checked = self.0.deployment.of_company(store.id, &of_company.wording);
-        self.0.checked.insert(kept_for, (of_company.stamp.clone(), checked.clone()));
-        Ok(checked)
+        let kept_for = (company, self.0.deployment.has_own_files(store.id).then_some(store.id));
+        let check = || self.0.deployment.of_company(store.id, &of_company.wording);
+        Ok(self.0.checked.get_or_build(kept_for, &of_company.stamp, check))
     }
 
-    async fn read(&self, company: CompanyId, now: DateTime<Utc>) -> Result<Arc<OfCompany>, sqlx::Error> {
-        let generation = self.0.cached.generation();
+    async fn read(&self, company: CompanyId) -> Result<OfCompany, sqlx::Error> {
         let stored = list_wordings(&mut self.0.pool.acquire().await?, company).await?;
         let stamp = stored.iter().map(|wording| (wording.id, wording.version)).collect();
         let mut wording = CompanyWording::default();
@@ -128,8 +119,6 @@ impl CompanyWordings {
                 tracing::warn!(wording = %id, error = chain(&error), "a wording of a company cannot be used");
             }
         }
-        let found = Arc::new(OfCompany { stamp, wording });
-        self.0.cached.insert_if_current(generation, company, &found, now);
-        Ok(found)
+        Ok(OfCompany { stamp, wording })
     }
 }

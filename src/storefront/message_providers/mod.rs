@@ -17,13 +17,12 @@ mod settings;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
-use quick_cache::sync::Cache;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 use sqlx::types::Json;
 use url::Host;
 
+use crate::kernel::built_cache::BuiltCache;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::database::Pool;
@@ -35,6 +34,7 @@ use crate::kernel::ttl_cache::TtlCache;
 use crate::providers::hook::{Hook, HookSecret};
 use crate::providers::mail::{self, Mail, OwnMail, Security, Trust};
 use crate::providers::sms::{self, OwnSms, Sms};
+use crate::resources::ResourceState;
 use crate::webhooks::{CompanyClients, EndpointUrl, NoClient};
 
 pub use kind::{MessageChannel, ProviderKind};
@@ -67,7 +67,7 @@ struct Shared {
     mail: Mail,
     clients: CompanyClients,
     cached: TtlCache<CompanyId, ProvidersOfCompany>,
-    built: Cache<MessageProviderId, (i64, Option<Built>)>,
+    built: BuiltCache<MessageProviderId, i64, Option<Built>>,
 }
 
 /// The parts that [`MessageProviders`] are built from.
@@ -126,22 +126,26 @@ impl StoredProvider {
     }
 }
 
+impl ResourceState for MessageProviders {
+    fn pool(&self) -> &Pool {
+        &self.0.pool
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.0.clock
+    }
+
+    fn invalidate_caches(&self) {
+        self.0.cached.invalidate_all();
+    }
+}
+
 impl MessageProviders {
     /// Reads and builds providers when they are asked for.
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, key, sms, mail, clients } = parts;
-        let (cached, built) = (TtlCache::new(MAX_CACHED_COMPANIES), Cache::new(MAX_BUILT));
+        let (cached, built) = (TtlCache::new(MAX_CACHED_COMPANIES), BuiltCache::new(MAX_BUILT));
         Self(Arc::new(Shared { pool, clock, key, sms, mail, clients, cached, built }))
-    }
-
-    /// The connection pool.
-    pub fn pool(&self) -> &Pool {
-        &self.0.pool
-    }
-
-    /// The clock.
-    pub fn clock(&self) -> &Clock {
-        &self.0.clock
     }
 
     /// The key that secrets are sealed with.
@@ -159,11 +163,6 @@ impl MessageProviders {
         &self.0.clients
     }
 
-    /// Evicts what was read, because a provider has changed.
-    pub fn invalidate_all(&self) {
-        self.0.cached.invalidate_all();
-    }
-
     /// Registers what is measured of the providers.
     pub fn register(&self, registry: &mut Registry) {
         self.0.sms.register(registry);
@@ -172,38 +171,24 @@ impl MessageProviders {
 
     /// What sends the messages of a company's stores.
     pub async fn of(&self, company: CompanyId) -> Result<Arc<ProvidersOfCompany>, sqlx::Error> {
-        let now = self.0.clock.now();
-        match self.0.cached.get(&company, now) {
-            Some(found) => Ok(found),
-            None => self.read(company, now).await,
-        }
-    }
-
-    async fn read(&self, company: CompanyId, now: DateTime<Utc>) -> Result<Arc<ProvidersOfCompany>, sqlx::Error> {
-        let generation = self.0.cached.generation();
-        let stored = queries::list_active(&mut self.0.pool.acquire().await?, company).await?;
-        let mut found = ProvidersOfCompany::of_deployment(&self.0.sms, &self.0.mail);
-        for stored in &stored {
-            found.replace(stored.channel, self.built(company, stored).as_ref(), stored.falls_back);
-        }
-        let found = Arc::new(found);
-        self.0.cached.insert_if_current(generation, company, &found, now);
-        Ok(found)
+        let read = || async {
+            let mut found = ProvidersOfCompany::of_deployment(&self.0.sms, &self.0.mail);
+            for stored in &queries::list_active(&mut self.0.pool.acquire().await?, company).await? {
+                found.replace(stored.channel, self.built(company, stored).as_ref(), stored.falls_back);
+            }
+            Ok(found)
+        };
+        self.0.cached.get_or_read(company, self.0.clock.now(), read).await
     }
 
     /// The provider in its present version; `None` if it cannot be used.
     fn built(&self, company: CompanyId, stored: &StoredProvider) -> Option<Built> {
-        let (id, version) = (stored.id, stored.version);
-        if let Some((_, built)) = self.0.built.get(&id).filter(|(of, _)| *of == version) {
-            return built;
-        }
-        let built = self.build(company, stored);
-        let built = built.inspect_err(|error| {
-            tracing::warn!(provider = %id, error = chain(error), "a message provider of a company cannot be used");
-        });
-        let built = built.ok();
-        self.0.built.insert(id, (version, built.clone()));
-        built
+        self.0.built.get_or_build(stored.id, &stored.version, || {
+            let built = self.build(company, stored).inspect_err(|error| {
+                tracing::warn!(provider = %stored.id, error = chain(error), "a message provider of a company cannot be used");
+            });
+            built.ok()
+        })
     }
 
     /// Builds a provider from what is stored, or says why it cannot be used. Nothing is requested.

@@ -29,9 +29,9 @@ pub use client_data::{Ceremony, ClientData};
 pub use flaw::Flaw;
 pub use public_key::ALGORITHMS;
 pub use queries::{
-    KnownPasskey, OwnPasskey, answer_challenge, count_passkeys, export_passkeys, find_or_make_handle, find_passkey, forget_leavers,
-    forget_passkeys, insert_passkey, list_passkeys, note_use, remove_added_since, remove_passkey, rename_passkey, resume_passkey,
-    suspend_passkeys, sweep_challenges,
+    KnownPasskey, OwnPasskey, answer_challenge, count_passkeys, export_passkeys, find_or_make_handle, find_passkey, forget_passkeys,
+    insert_passkey, list_passkeys, note_use, remove_added_since, remove_passkey, rename_passkey, resume_passkey, suspend_passkeys,
+    sweep_challenges,
 };
 
 /// Whether the customer can sign in to the store with a passkey.

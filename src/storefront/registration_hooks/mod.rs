@@ -12,10 +12,10 @@ mod question;
 
 use std::sync::Arc;
 
-use quick_cache::sync::Cache;
 use serde_json::{Map, Value};
 
 use crate::events::{API_VERSION, Envelope, EventName};
+use crate::kernel::built_cache::BuiltCache;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database::{Connection, Pool};
@@ -25,6 +25,7 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::Full;
 use crate::kernel::sealed_values::{Context, SealedColumn};
 use crate::kernel::ttl_cache::TtlCache;
+use crate::resources::ResourceState;
 use crate::storefront::audit::SignInAttempt;
 use crate::storefront::customers::NewCustomer;
 use crate::storefront::metrics::Metrics;
@@ -74,7 +75,7 @@ struct Shared {
     hooks: Hooks,
     metrics: Metrics,
     cached: TtlCache<StoreId, Option<Arc<StoreHook>>>,
-    prepared: Cache<RegistrationHookId, (i64, Arc<StoreHook>)>,
+    prepared: BuiltCache<RegistrationHookId, i64, Arc<StoreHook>>,
 }
 
 /// The parts that [`RegistrationHooks`] are built from.
@@ -139,22 +140,26 @@ impl From<Refusal> for Problem {
     }
 }
 
+impl ResourceState for RegistrationHooks {
+    fn pool(&self) -> &Pool {
+        &self.0.pool
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.0.clock
+    }
+
+    fn invalidate_caches(&self) {
+        self.0.cached.invalidate_all();
+    }
+}
+
 impl RegistrationHooks {
     /// Reads hooks when they are needed.
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, key, hooks, metrics } = parts;
-        let (cached, prepared) = (TtlCache::new(MAX_CACHED_STORES), Cache::new(MAX_PREPARED));
+        let (cached, prepared) = (TtlCache::new(MAX_CACHED_STORES), BuiltCache::new(MAX_PREPARED));
         Self(Arc::new(Shared { pool, clock, key, hooks, metrics, cached, prepared }))
-    }
-
-    /// The connection pool.
-    pub fn pool(&self) -> &Pool {
-        &self.0.pool
-    }
-
-    /// The clock.
-    pub fn clock(&self) -> &Clock {
-        &self.0.clock
     }
 
     /// The key that signing secrets are sealed with.
@@ -167,36 +172,23 @@ impl RegistrationHooks {
         &self.0.hooks
     }
 
-    /// Evicts what was read, because a hook has changed.
-    pub fn invalidate_all(&self) {
-        self.0.cached.invalidate_all();
-    }
-
     /// The hook that is asked about registrations in a store, if there is one.
     pub async fn of(&self, conn: &mut Connection, store: &Store) -> Result<Option<Arc<StoreHook>>, sqlx::Error> {
-        let now = self.0.clock.now();
-        if let Some(found) = self.0.cached.get(&store.id, now) {
-            return Ok(Option::clone(&found));
-        }
-        let generation = self.0.cached.generation();
-        let stored = queries::find_active_hook(conn, store.id).await?;
-        let found = Arc::new(stored.map(|stored| self.prepared(store.company_id, &stored)));
-        self.0.cached.insert_if_current(generation, store.id, &found, now);
-        Ok(Option::clone(&found))
+        let read = || async move {
+            let stored = queries::find_active_hook(conn, store.id).await?;
+            Ok::<_, sqlx::Error>(stored.map(|stored| self.prepared(store.company_id, &stored)))
+        };
+        Ok(Option::clone(&*self.0.cached.get_or_read(store.id, self.0.clock.now(), read).await?))
     }
 
     fn prepared(&self, company: CompanyId, stored: &StoredHook) -> Arc<StoreHook> {
-        let (id, version) = (stored.id, stored.version);
-        if let Some((_, hook)) = self.0.prepared.get(&id).filter(|(of, _)| *of == version) {
-            return hook;
-        }
-        let hook = self.prepare(company, stored);
-        if let Err(error) = &hook {
-            tracing::warn!(hook = %id, error = chain(error), "a registration hook cannot be asked");
-        }
-        let hook = Arc::new(StoreHook { id, on_failure: stored.on_failure, hook });
-        self.0.prepared.insert(id, (version, Arc::clone(&hook)));
-        hook
+        self.0.prepared.get_or_build(stored.id, &stored.version, || {
+            let hook = self.prepare(company, stored);
+            if let Err(error) = &hook {
+                tracing::warn!(hook = %stored.id, error = chain(error), "a registration hook cannot be asked");
+            }
+            Arc::new(StoreHook { id: stored.id, on_failure: stored.on_failure, hook })
+        })
     }
 
     /// Prepares a hook, or says why it cannot be asked. Nothing is requested.

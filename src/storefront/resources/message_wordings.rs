@@ -7,12 +7,10 @@ use sqlx::types::Json;
 use crate::audit_trail::ChangedRecord;
 use crate::callers::{Area, Scope};
 use crate::companies;
-use crate::kernel::clock::Clock;
-use crate::kernel::database::Pool;
 use crate::kernel::ids::MessageWordingId;
 use crate::kernel::languages::LanguageTag;
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{PublishesEvents, Record, RecordTransaction, Resource, ResourceState, Unique, Validated};
+use crate::resources::{PublishesEvents, Record, RecordTransaction, Resource, Unique, Validated};
 use crate::storefront::company_wordings::{CompanyWordings, MAX_LEN_OF_COMPANY, MAX_OF_COMPANY, len_of, list_wordings};
 use crate::storefront::messages::CompanyWording;
 
@@ -50,20 +48,6 @@ impl From<WordingLanguage> for String {
 }
 
 crate::field_type!(WordingLanguage => String, json!({ "type": "string", "maxLength": 35, "examples": ["de"] }));
-
-impl ResourceState for CompanyWordings {
-    fn pool(&self) -> &Pool {
-        self.pool()
-    }
-
-    fn clock(&self) -> &Clock {
-        self.clock()
-    }
-
-    fn invalidate_caches(&self) {
-        self.invalidate_all();
-    }
-}
 
 impl Resource for MessageWordingRecord {
     type Id = MessageWordingId;

@@ -26,8 +26,8 @@ pub use pending::{
     Handle, NewPending, PendingSignIn, app_of, consume_pending, find_pending, forget_pending, insert_pending, sweep_pending,
 };
 pub use queries::{
-    enable, find_lockout, find_offered_secret, find_second_factor, forget_leavers, forget_wrong_codes, has_second_factor, is_recovery_code,
-    offer_secret, replace_recovery_codes, sweep_offers, use_recovery_code, use_step,
+    enable, find_lockout, find_offered_secret, find_second_factor, forget_wrong_codes, has_second_factor, is_recovery_code, offer_secret,
+    replace_recovery_codes, sweep_offers, use_recovery_code, use_step,
 };
 pub use recovery_code::{COUNT as RECOVERY_CODES, RecoveryCode};
 pub use secret::{SEALED, open, seal};

@@ -163,27 +163,3 @@ pub async fn sweep_offers(conn: &mut Connection, now: DateTime<Utc>) -> Result<(
     sqlx::query!("delete from authenticators where enabled_at is null and offered_at <= $1", now - OFFER_LASTS).execute(conn).await?;
     Ok(())
 }
-
-/// Deletes what is left of customers whose accounts were closed before `closed_before` and are about to be erased. Closing deletes it; an
-/// edition that knows no second factors does not.
-pub async fn forget_leavers(conn: &mut Connection, closed_before: DateTime<Utc>, only: Option<CustomerId>) -> Result<(), sqlx::Error> {
-    let only = only.map(CustomerId::uuid);
-    sqlx::query!(
-        "delete from customer_recovery_codes using customer_identities as leaver
-         where leaver.closed_at <= $1 and leaver.erased_at is null and ($2::uuid is null or leaver.id = $2)
-           and customer_recovery_codes.customer_id = leaver.id",
-        closed_before,
-        only,
-    )
-    .execute(&mut *conn)
-    .await?;
-    sqlx::query!(
-        "delete from authenticators using customer_identities as leaver
-         where leaver.closed_at <= $1 and leaver.erased_at is null and ($2::uuid is null or leaver.id = $2) and authenticators.id = leaver.id",
-        closed_before,
-        only,
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
-}

@@ -183,20 +183,18 @@ pub async fn list_conversion(conn: &mut Connection, company: CompanyId, since: D
     .await
 }
 
-/// Blanks the numbers of customers whose accounts were closed before `closed_before` and are about to be erased, in texts from
-/// before the closure. A number that the account only listed, and that another one has proven, is not its own.
-pub async fn forget_leavers(conn: &mut Connection, closed_before: DateTime<Utc>, only: Option<CustomerId>) -> Result<(), sqlx::Error> {
+/// Blanks the number of a customer whose account is closed and about to be erased, in texts from before the closure. A number that the account only listed, and that another one has proven, is not its own.
+pub async fn forget_leaver(conn: &mut Connection, id: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update texts set number = null, asked_from = null
          from customer_identities as leaver
-         where leaver.closed_at <= $1 and leaver.erased_at is null and ($2::uuid is null or leaver.id = $2) and texts.store_id = leaver.store_id
+         where leaver.id = $1 and leaver.closed_at is not null and leaver.erased_at is null and texts.store_id = leaver.store_id
            and texts.number = leaver.phone and texts.created_at <= leaver.closed_at
            and (leaver.phone_verified_at is not null or not exists (
                select from customer_identities as owner
                where owner.store_id = leaver.store_id and owner.phone = leaver.phone and owner.phone_verified_at is not null
            ))",
-        closed_before,
-        only.map(CustomerId::uuid),
+        id.uuid(),
     )
     .execute(conn)
     .await?;

@@ -50,7 +50,7 @@ pub use asked_text::AskedText;
 pub use figures::{count_hours, count_sent, forget_hours, list_figures};
 pub use judging::{Judging, judging};
 pub use log::{
-    LoggedText, export_texts, forget_leavers, forget_texts, list_conversion, list_texts, note_code_used, note_delivery, note_taken,
+    LoggedText, export_texts, forget_leaver, forget_texts, list_conversion, list_texts, note_code_used, note_delivery, note_taken,
     take_back,
 };
 pub use pauses::{TextPause, list_lasting, resume, tend};

@@ -271,24 +271,18 @@ pub async fn close_customer(conn: &mut Connection, id: CustomerId, now: DateTime
     .await
 }
 
-/// Blanks the personal fields of the accounts closed before `closed_before`, or of one of them only.
-pub async fn erase_closed(
-    conn: &mut Connection,
-    closed_before: DateTime<Utc>,
-    only: Option<CustomerId>,
-    now: DateTime<Utc>,
-) -> Result<Vec<(CompanyId, CustomerId)>, sqlx::Error> {
-    let erased = sqlx::query!(
+/// Blanks the personal fields of an account that is closed. Returns its company, or `None` if it is open or erased already.
+pub async fn erase_closed(conn: &mut Connection, id: CustomerId, now: DateTime<Utc>) -> Result<Option<CompanyId>, sqlx::Error> {
+    let erased = sqlx::query_scalar!(
         r#"update customers set name = '', email = null, email_verified_at = null, phone = null, phone_verified_at = null, title = null,
              photo_url = null, meta = '{}', password_hash = null, banned_at = null, banned_reason = null, banned_until = null, external_id = null,
              erased_at = $2
-         where closed_at <= $1 and erased_at is null and ($3::uuid is null or id = $3)
-         returning id as "id: CustomerId", company_id as "company_id: CompanyId""#,
-        closed_before,
+         where id = $1 and closed_at is not null and erased_at is null
+         returning company_id as "company_id: CompanyId""#,
+        id.uuid(),
         now,
-        only.map(CustomerId::uuid),
     );
-    Ok(erased.fetch_all(conn).await?.into_iter().map(|row| (row.company_id, row.id)).collect())
+    erased.fetch_optional(conn).await
 }
 
 /// The accounts that were closed before an instant and are not erased, the oldest first.

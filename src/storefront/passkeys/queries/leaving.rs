@@ -27,19 +27,6 @@ pub async fn forget_passkeys(conn: &mut Connection, customer: CustomerId) -> Res
     Ok(())
 }
 
-/// Does the same for accounts that were closed before an instant and are about to be erased: by an edition that knew no passkeys.
-pub async fn forget_leavers(conn: &mut Connection, closed_before: DateTime<Utc>, only: Option<CustomerId>) -> Result<(), sqlx::Error> {
-    let leavers = sqlx::query_scalar!(
-        r#"select id as "id!: CustomerId" from customer_identities where closed_at <= $1 and erased_at is null and ($2::uuid is null or id = $2)"#,
-        closed_before,
-        only.map(CustomerId::uuid),
-    );
-    for leaver in leavers.fetch_all(&mut *conn).await? {
-        forget_passkeys(conn, leaver).await?;
-    }
-    Ok(())
-}
-
 /// Returns every passkey of a customer for the export, oldest first. A public key signs nobody in, and says nothing about the customer.
 pub async fn export_passkeys(conn: &mut Connection, customer: CustomerId) -> Result<Value, sqlx::Error> {
     sqlx::query_scalar!(

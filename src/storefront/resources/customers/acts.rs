@@ -249,7 +249,7 @@ impl Storefront {
         let customer = transaction.lock::<CustomerRecord>(id).await?;
         let now = transaction.now;
         closure::close_account(transaction.conn(), caller.into(), id, now).await?;
-        erasure::erase_closed(transaction.conn(), now, Some(id), now).await?;
+        erasure::erase(transaction.conn(), id, now).await?;
         self.finish(Locked { transaction, customer }, &["closed_at", "erased_at"]).await
     }
 

@@ -8,14 +8,10 @@ use std::mem::take;
 use crate::audit_trail::ChangedRecord;
 use crate::callers::{Area, Caller, Scope};
 use crate::companies;
-use crate::kernel::clock::Clock;
-use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::IdentityProviderId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::resources::{
-    Editable, Fields, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource, ResourceState, Unique, count_of,
-};
+use crate::resources::{Editable, Fields, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource, Unique, count_of};
 use crate::storefront::company_providers::{ClientSecret, CompanyProviders, MAX_OF_COMPANY, StoredProvider, Unusable};
 use crate::storefront::resources::identity_providers::values::{Apps, Issuers, KeysUrl, MAX_ITEMS, ProviderName};
 use crate::webhooks::{EndpointUrl, NoClient};
@@ -66,20 +62,6 @@ crate::text_enum! {
         Active = "active",
         /// Customers cannot sign in with it.
         Inactive = "inactive",
-    }
-}
-
-impl ResourceState for CompanyProviders {
-    fn pool(&self) -> &Pool {
-        self.pool()
-    }
-
-    fn clock(&self) -> &Clock {
-        self.clock()
-    }
-
-    fn invalidate_caches(&self) {
-        self.invalidate_all();
     }
 }
 

@@ -12,14 +12,10 @@ use url::Host;
 use crate::audit_trail::ChangedRecord;
 use crate::callers::{Area, Caller, Scope};
 use crate::companies;
-use crate::kernel::clock::Clock;
-use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::MessageProviderId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::resources::{
-    Editable, Fields, Input, Member, New, PublishesEvents, Record, RecordTransaction, Resource, ResourceState, Unique, count_of,
-};
+use crate::resources::{Editable, Fields, Input, Member, New, PublishesEvents, Record, RecordTransaction, Resource, Unique, count_of};
 use crate::storefront::message_providers::{
     MAX_OF_COMPANY, MessageChannel, MessageProviders, ProviderKind, ProviderSecret, StoredProvider, Unusable,
 };
@@ -86,20 +82,6 @@ crate::text_enum! {
 }
 
 crate::request_type!(ProviderSecret, json!({ "type": "string" }), asked by Input::Secret);
-
-impl ResourceState for MessageProviders {
-    fn pool(&self) -> &Pool {
-        self.pool()
-    }
-
-    fn clock(&self) -> &Clock {
-        self.clock()
-    }
-
-    fn invalidate_caches(&self) {
-        self.invalidate_all();
-    }
-}
 
 impl Resource for MessageProviderRecord {
     type Id = MessageProviderId;

@@ -17,7 +17,7 @@ use crate::kernel::rate_limit::{self, Rule};
 use crate::providers::hook::About;
 use crate::providers::mail::Letter;
 use crate::providers::sms::{OwnSms, Text};
-use crate::resources::{RecordTransaction, Resource, WriteRequest};
+use crate::resources::{RecordTransaction, Resource, ResourceState, WriteRequest};
 use crate::storefront::message_providers::{Built, CompanyMail, MessageChannel, MessageProviders};
 use crate::storefront::resources::message_providers::MessageProviderRecord;
 

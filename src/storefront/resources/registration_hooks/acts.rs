@@ -14,7 +14,7 @@ use crate::kernel::json::JsonOptions;
 use crate::kernel::openapi::{OperationDoc, closed_object, object};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::{self, Rule};
-use crate::resources::{EmptyBody, GracePeriod, RecordTransaction, Resource, Shown, WriteRequest};
+use crate::resources::{EmptyBody, GracePeriod, RecordTransaction, Resource, ResourceState, Shown, WriteRequest};
 use crate::storefront::registration_hooks::{Answer, RegistrationHooks};
 use crate::storefront::resources::registration_hooks::RegistrationHookRecord;
 use crate::webhooks::SigningSecret;

@@ -4,14 +4,10 @@ pub mod acts;
 
 use crate::audit_trail::ChangedRecord;
 use crate::callers::{Area, Caller};
-use crate::kernel::clock::Clock;
-use crate::kernel::database::Pool;
 use crate::kernel::ids::RegistrationHookId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::members;
-use crate::resources::{
-    Editable, Fields, Instant, Link, Member, New, PublishesEvents, Record, RecordTransaction, Resource, ResourceState, Unique,
-};
+use crate::resources::{Editable, Fields, Instant, Link, Member, New, PublishesEvents, Record, RecordTransaction, Resource, Unique};
 use crate::storefront::registration_hooks::{OnFailure, RegistrationHooks, StoredHook};
 use crate::storefront::resources::stores::StoreRecord;
 use crate::webhooks::{EndpointUrl, SigningSecret};
@@ -52,20 +48,6 @@ crate::text_enum! {
         Active = "active",
         /// Never.
         Inactive = "inactive",
-    }
-}
-
-impl ResourceState for RegistrationHooks {
-    fn pool(&self) -> &Pool {
-        self.pool()
-    }
-
-    fn clock(&self) -> &Clock {
-        self.clock()
-    }
-
-    fn invalidate_caches(&self) {
-        self.invalidate_all();
     }
 }
 

@@ -115,14 +115,13 @@ pub async fn list_tokens(
     .await
 }
 
-/// Blanks what customers call their devices, of those whose accounts were closed before `closed_before` and are about to be erased.
-pub async fn forget_leavers(conn: &mut Connection, closed_before: DateTime<Utc>, only: Option<CustomerId>) -> Result<(), sqlx::Error> {
+/// Blanks what a customer, whose account is closed and about to be erased, calls the devices.
+pub async fn forget_leaver(conn: &mut Connection, id: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update customer_tokens set device_name = null from customer_identities as leaver
-         where leaver.closed_at <= $1 and leaver.erased_at is null and ($2::uuid is null or leaver.id = $2) and customer_tokens.customer_id = leaver.id
+         where leaver.id = $1 and leaver.closed_at is not null and leaver.erased_at is null and customer_tokens.customer_id = leaver.id
            and customer_tokens.device_name is not null",
-        closed_before,
-        only.map(CustomerId::uuid),
+        id.uuid(),
     )
     .execute(conn)
     .await?;
