@@ -17,6 +17,6 @@ pub use mac::{hmac_sha1, hmac_sha256, hmac_sha384, hmac_sha512};
 pub use master_key::Fingerprint;
 pub use random::{random_base62, random_bytes, random_digits, random_hex};
 pub(crate) use secret_token::secret_token;
-pub use standard_webhooks::standard_signature;
+pub use standard_webhooks::{standard_key, standard_secret, standard_signature};
 pub use totp::TotpSecret;
 pub use typed_code::TypedCode;

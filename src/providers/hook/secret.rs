@@ -1,10 +1,9 @@
 //! The secret of a send-message hook, in the form of Standard Webhooks: `whsec_` and the base64 of 24 to 64 bytes.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use secrecy::{ExposeSecret, SecretString};
 
-const PREFIX: &str = "whsec_";
+use crate::kernel::crypto::standard_key;
+
 /// Bytes of the key, as Standard Webhooks recommends.
 const LENGTHS: std::ops::RangeInclusive<usize> = 24..=64;
 
@@ -20,28 +19,25 @@ pub struct InvalidHookSecret;
 impl HookSecret {
     /// Parses a secret.
     pub fn parse(text: &SecretString) -> Result<Self, InvalidHookSecret> {
-        match decode(text) {
+        match standard_key(text.expose_secret()) {
             Some(key) if LENGTHS.contains(&key.len()) => Ok(Self(text.clone())),
             _ => Err(InvalidHookSecret),
         }
     }
 
     pub(super) fn decoded(&self) -> Vec<u8> {
-        decode(&self.0).expect("it was decoded when it was parsed")
+        standard_key(self.0.expose_secret()).expect("it was decoded when it was parsed")
     }
-}
-
-fn decode(text: &SecretString) -> Option<Vec<u8>> {
-    STANDARD.decode(text.expose_secret().strip_prefix(PREFIX)?).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::crypto::standard_secret;
 
     #[test]
     fn a_secret_that_could_be_guessed_is_refused() {
-        let parse = |bytes: usize| HookSecret::parse(&format!("whsec_{}", STANDARD.encode(vec![7; bytes])).into());
+        let parse = |bytes: usize| HookSecret::parse(&standard_secret(&vec![7; bytes]).into());
         assert_eq!(parse(24).unwrap().decoded(), [7; 24]);
         assert!(parse(64).is_ok());
         assert!(parse(23).is_err() && parse(65).is_err() && parse(0).is_err());

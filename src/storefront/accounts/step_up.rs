@@ -182,9 +182,7 @@ async fn by_second_factor(
     let this = storefront.clone();
     let noting = async move {
         let now = proven.at();
-        let mut tx = this.pool.begin().await?;
-        caller.lock(&mut tx).await?;
-        proven.consume(&mut tx).await?;
+        let mut tx = proven.begin(&this, &caller).await?;
         note_proof(&mut tx, &caller, now).await?;
         tx.commit().await?;
         if is_recovery_code {

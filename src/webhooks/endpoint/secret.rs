@@ -2,16 +2,12 @@
 
 use std::str::FromStr;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
 
-use crate::kernel::crypto::{ApplicationKey, CannotOpen, random_bytes};
+use crate::kernel::crypto::{ApplicationKey, CannotOpen, random_bytes, standard_key, standard_secret};
 use crate::kernel::ids::{SubscriptionId, TypedId};
 use crate::kernel::sealed_values::{Context, SealedColumn};
-
-const PREFIX: &str = "whsec_";
 
 /// The columns that hold secrets.
 pub(super) const SEALED: [SealedColumn; 2] =
@@ -28,7 +24,7 @@ pub struct SigningSecret(SecretString);
 impl SigningSecret {
     /// Generates a secret of 256 random bits.
     pub fn generate() -> Self {
-        Self(format!("{PREFIX}{}", STANDARD.encode(random_bytes::<32>())).into())
+        Self(standard_secret(&random_bytes::<32>()).into())
     }
 
     #[cfg(test)]
@@ -43,8 +39,7 @@ impl SigningSecret {
 
     /// The decoded base64 bytes: the key of `webhook-signature`, as Standard Webhooks defines it.
     pub(crate) fn decoded(&self) -> Vec<u8> {
-        let encoded = self.reveal().strip_prefix(PREFIX).expect("every secret begins with whsec_");
-        STANDARD.decode(encoded).expect("it was encoded by this program")
+        standard_key(self.reveal()).expect("it was encoded by this program")
     }
 
     /// What the secret of the row with this id is sealed for.
@@ -74,9 +69,8 @@ impl FromStr for SigningSecret {
 
     /// Parses a secret that was shown before.
     fn from_str(text: &str) -> Result<Self, InvalidSigningSecret> {
-        let encoded = text.strip_prefix(PREFIX).ok_or(InvalidSigningSecret)?;
-        match STANDARD.decode(encoded) {
-            Ok(key) if !key.is_empty() => Ok(Self(text.into())),
+        match standard_key(text) {
+            Some(key) if !key.is_empty() => Ok(Self(text.into())),
             _ => Err(InvalidSigningSecret),
         }
     }

@@ -147,9 +147,7 @@ async fn renew(
     let proven = request.prove(&storefront, &caller, &client).await?;
     let this = storefront.clone();
     let renewing = async move {
-        let mut tx = this.pool.begin().await?;
-        caller.lock(&mut tx).await?;
-        proven.consume(&mut tx).await?;
+        let mut tx = proven.begin(&this, &caller).await?;
         let answer = replace_codes(&mut tx, &caller).await?;
         tx.commit().await?;
         tell(&this, &caller, &languages, Notice::RecoveryCodesReplaced).await;
@@ -179,9 +177,7 @@ async fn remove(
     let proven = request.prove(&storefront, &caller, &client).await?;
     let this = storefront.clone();
     let removing = async move {
-        let mut tx = this.pool.begin().await?;
-        caller.lock(&mut tx).await?;
-        proven.consume(&mut tx).await?;
+        let mut tx = proven.begin(&this, &caller).await?;
         second_factors::forget(&mut tx, caller.customer.id).await?;
         tx.commit().await?;
         tell(&this, &caller, &languages, Notice::SecondFactorOff).await;

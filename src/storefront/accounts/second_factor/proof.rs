@@ -4,9 +4,10 @@ use chrono::{DateTime, Utc};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::kernel::crypto::CannotOpen;
-use crate::kernel::database::Connection;
+use crate::kernel::database::{Connection, Transaction};
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::storefront::access::SignedInCustomer;
 use crate::storefront::accounts::failed_proof;
 use crate::storefront::audit::Method;
 use crate::storefront::codes::SubmittedCode;
@@ -129,6 +130,14 @@ impl Proven {
             return Err(ProblemCode::CodeInvalid.into());
         }
         Ok(guessing::take_back(conn, &self.guess, &subject(self.customer)).await?)
+    }
+
+    /// Begins the transaction of a signed-in customer that uses the answer up, with the account and the session locked.
+    pub async fn begin(self, storefront: &Storefront, caller: &SignedInCustomer) -> Result<Transaction<'static>, Problem> {
+        let mut tx = storefront.pool.begin().await?;
+        caller.lock(&mut tx).await?;
+        self.consume(&mut tx).await?;
+        Ok(tx)
     }
 
     /// When it was judged.
