@@ -52,9 +52,10 @@ impl World {
         self.storefront("customers").from(&home(identity)).json(&body).send().await
     }
 
-    /// Makes every session fresh, as its customer does with a code or the password. Sessions are cached for one second.
+    /// Makes every session fresh, as its customer does with a code or the password. Sessions are cached for one second, which passes.
     pub async fn freshen(&self) {
         sqlx::query("update customer_tokens set proven_at = $1").bind(self.clock.now()).execute(&self.pool).await.unwrap();
+        self.pass(TimeDelta::seconds(1));
     }
 
     /// Requests a sign-in code and reads it.

@@ -31,7 +31,6 @@ async fn a_new_password_by_code_suspends_passkeys_until_the_customer_resumes_the
     world.pass(TimeDelta::minutes(10));
     world.at_passkey(Method::POST, &owner, &path, json!({})).await.refused(403, "fresh_sign_in_required");
     world.freshen().await;
-    world.pass(TimeDelta::seconds(1));
     world.at_passkey(Method::POST, &owner, &path, json!({})).await.ok(200);
     assert!(world.messages()[0].text.contains("opens your account"), "{}", world.messages()[0].text);
     world.at_passkey(Method::POST, &owner, &path, json!({})).await.refused(404, "record_not_found");
