@@ -3,23 +3,34 @@
 
 use crate::kernel::database::Connection;
 use crate::kernel::error_chain::chain;
-use crate::storefront::customers;
+use crate::kernel::problem::Problem;
+use crate::storefront::customers::{self, Customer, PasswordOf};
 use crate::storefront::guessing::{self, Guess};
 use crate::storefront::passwords::{self, Counted};
 use crate::storefront::state::Storefront;
 
 /// A guess that is counted as in flight, until its verdict is counted.
 #[derive(Debug)]
-pub struct InFlight<'a> {
-    storefront: &'a Storefront,
+pub struct InFlight {
+    storefront: Storefront,
     guess: Guess,
     /// Taken when the verdict is known.
     counted: Option<Counted>,
 }
 
-impl<'a> InFlight<'a> {
-    pub fn new(storefront: &'a Storefront, guess: Guess, counted: Counted) -> Self {
-        Self { storefront, guess, counted: Some(counted) }
+impl InFlight {
+    /// Counts a guess as in flight, and returns the account that it is compared with. Refuses it if the client may not make it or the account is
+    /// locked out. What the client leaves between the two is in flight too, and counts as wrong.
+    pub async fn begin(storefront: &Storefront, guess: Guess, subject: PasswordOf) -> Result<(Self, Option<Customer>), Problem> {
+        let storefront = storefront.clone();
+        let beginning = storefront.lifecycle.clone().finish(async move {
+            let mut conn = storefront.password_pool.acquire().await?;
+            let counted = customers::count_password_guess(&mut conn, &guess, &subject).await?;
+            drop(conn);
+            let (counted, customer) = counted.inspect_err(|refusal| storefront.metrics.refused_guess("password", refusal.as_str()))?;
+            Ok((Self { storefront, guess, counted: Some(counted) }, customer))
+        });
+        beginning.await
     }
 
     /// It was right, and the customer is signed in: the wrong ones are forgotten already.
@@ -47,7 +58,7 @@ impl<'a> InFlight<'a> {
     }
 }
 
-impl Drop for InFlight<'_> {
+impl Drop for InFlight {
     fn drop(&mut self) {
         let Some(counted) = self.counted.take() else { return };
         let counting = count(self.storefront.clone(), self.guess, counted);

@@ -7,7 +7,7 @@ use crate::kernel::password_hashing::{Comparison, HashingBusy};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
 use crate::storefront::accounts::in_flight::InFlight;
-use crate::storefront::customers::{self, PasswordOf};
+use crate::storefront::customers::PasswordOf;
 use crate::storefront::guessing::{Client, Kind};
 use crate::storefront::passwords;
 use crate::storefront::state::Storefront;
@@ -23,12 +23,7 @@ pub async fn confirm(storefront: &Storefront, caller: &SignedInCustomer, client:
     let place = storefront.reserve_hashing(store, &client)?;
     let guess = storefront.guess(store, client, Kind::Password);
     // With the customer as they are now: the password may have changed since the session was cached.
-    let counted = {
-        let mut conn = storefront.pool.acquire().await?;
-        customers::count_password_guess(&mut conn, &guess, PasswordOf::SignedIn(id)).await?
-    };
-    let (counted, customer) = counted.inspect_err(|refusal| storefront.metrics.refused_guess("password", refusal.as_str()))?;
-    let in_flight = InFlight::new(storefront, guess, counted);
+    let (in_flight, customer) = InFlight::begin(storefront, guess, PasswordOf::SignedIn(id)).await?;
     let stored = customer.ok_or(ProblemCode::CustomerTokenInvalid)?.password_hash;
     match passwords::compare(&place, password, stored).await {
         Comparison::Wrong => {

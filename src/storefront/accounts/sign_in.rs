@@ -231,12 +231,7 @@ async fn sign_in_by_password(
     let otherwise = passwords::subject_of(&identity.map_or_else(|| request.identity.clone(), Identity::key));
     let guess = storefront.guess(store, client, Kind::Password);
     // The guess is counted before it is compared, so parallel guesses cannot get past the limit. A right password clears the count.
-    let counted = {
-        let mut conn = storefront.password_pool.acquire().await?;
-        customers::count_password_guess(&mut conn, &guess, PasswordOf::Named(identity, &otherwise)).await?
-    };
-    let (counted, mut customer) = counted.inspect_err(|refusal| storefront.metrics.refused_guess("password", refusal.as_str()))?;
-    let in_flight = InFlight::new(storefront, guess, counted);
+    let (in_flight, mut customer) = InFlight::begin(storefront, guess, PasswordOf::Named(identity.cloned(), otherwise)).await?;
     for _ in 0..MAX_COMPARISONS {
         let stored = customer.as_ref().and_then(|customer| customer.password_hash.clone());
         let compared = passwords::compare(&place, &request.password, stored).await;

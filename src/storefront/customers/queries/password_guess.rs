@@ -11,10 +11,10 @@ use crate::storefront::guessing::{Guess, Standing, standing};
 use crate::storefront::passwords::{self, Counted, Refusal};
 
 /// Whose password is guessed.
-#[derive(Clone, Copy, Debug)]
-pub enum PasswordOf<'a> {
+#[derive(Clone, Debug)]
+pub enum PasswordOf {
     /// Whoever has this identity; if nobody has it, or it is none, wrong passwords count under the text.
-    Named(Option<&'a Identity>, &'a str),
+    Named(Option<Identity>, String),
     /// A customer who is signed in.
     SignedIn(CustomerId),
 }
@@ -28,11 +28,11 @@ pub enum PasswordOf<'a> {
 pub async fn count_password_guess(
     conn: &mut Connection,
     guess: &Guess,
-    subject: PasswordOf<'_>,
+    subject: &PasswordOf,
 ) -> Result<Result<(Counted, Option<Customer>), Refusal>, sqlx::Error> {
     let (own, identity, otherwise) = match subject {
-        PasswordOf::Named(identity, otherwise) => (None, identity, otherwise),
-        PasswordOf::SignedIn(customer) => (Some(customer), None, ""),
+        PasswordOf::Named(identity, otherwise) => (None, identity.as_ref(), otherwise.as_str()),
+        PasswordOf::SignedIn(customer) => (Some(*customer), None, ""),
     };
     let (email, phone) = identity.map_or((None, None), columns);
     let row = standing!(
