@@ -5,7 +5,8 @@
 //!
 //! 1. The rows are copied, beside all who read and write.
 //! 2. In one transaction, the day is detached and the copy is attached in its place. Whoever reads sees each row once, before and after.
-//! 3. What became needed after it was copied is added, and the day's table is dropped. Nobody uses it any more.
+//! 3. What became needed after it was copied is added, what was erased since is erased of the copy as well, and the day's table is dropped.
+//!    Nobody uses it any more.
 //!
 //! Only the second step locks the table that everybody uses, and so does a partition that is added. It never waits for a transaction that
 //! lasts, because everybody would wait behind it ([`brief_lock`]). PostgreSQL can detach without that lock, but not where there is a
@@ -45,6 +46,19 @@ pub struct DailyPartitions {
     pub table: &'static str,
     /// The column of the id that decides on the day.
     pub key: &'static str,
+    /// What may be erased of a row at any time. Rows change in no other way.
+    pub erasable: Option<Erasable>,
+}
+
+/// Columns that are erased when a person asks for it, in SQL about a row of the table, `kept`, and the same row of the day's table, `expired`.
+#[derive(Clone, Copy, Debug)]
+pub struct Erasable {
+    /// The rows are the same: `kept.id = expired.id`.
+    pub same: &'static str,
+    /// Only the second row was erased: `kept.note is not null and expired.note is null`.
+    pub only_expired: &'static str,
+    /// Erases the first: `note = null`.
+    pub erase: &'static str,
 }
 
 /// The ids that were made on one day: from the first on, and less than the second.
@@ -70,7 +84,7 @@ pub enum HousekeepingError {
 /// Whether this session keeps house from now on, until its connection ends. Otherwise another one does.
 pub async fn keep_house(conn: &mut Connection) -> Result<bool, sqlx::Error> {
     for _ in 0..LOCK_POLLS {
-        if sqlx::query_scalar!(r#"select pg_try_advisory_lock($1) as "locked!""#, KEEPING_HOUSE).fetch_one(&mut *conn).await? {
+        if sqlx::query_scalar!(r#"select pg_try_advisory_lock(own_lock($1)) as "locked!""#, KEEPING_HOUSE).fetch_one(&mut *conn).await? {
             return Ok(true);
         }
         sleep(LOCK_POLL_INTERVAL).await;
@@ -141,7 +155,7 @@ impl DailyPartitions {
     ///
     /// The table is created first and then attached, so reads and writes of other days do not wait; only the default partition is locked.
     async fn create(&self, conn: &mut Connection, day: NaiveDate) -> Result<(), HousekeepingError> {
-        let (Self { table, key }, partition) = (self, self.name(day));
+        let (Self { table, key, .. }, partition) = (self, self.name(day));
         let IdsOfDay { from, until } = ids_of(conn, day).await?;
         let create = format!(
             "do $$ begin
@@ -159,7 +173,7 @@ impl DailyPartitions {
 
     /// Puts the rows of a day that are needed in the place of the whole day.
     async fn exchange(&self, conn: &mut Connection, day: NaiveDate, needed: &str) -> Result<(), HousekeepingError> {
-        let (Self { table, key }, all, kept, expired) = (self, self.name(day), self.name_of_kept(day), self.name_of_expired(day));
+        let (Self { table, key, .. }, all, kept, expired) = (self, self.name(day), self.name_of_kept(day), self.name_of_expired(day));
         let IdsOfDay { from, until } = ids_of(conn, day).await?;
         // The check saves reading the copy again when it is attached. What is needed of the next table is planned with the copy's statistics.
         let copy = format!(
@@ -192,11 +206,19 @@ impl DailyPartitions {
         self.finish(conn, day, needed).await
     }
 
-    /// Drops the table of a day that was detached, after adding what has become needed since it was copied.
+    /// Drops the table of a day that was detached, after erasing and adding what was erased and has become needed since it was copied.
     async fn finish(&self, conn: &mut Connection, day: NaiveDate, needed: &str) -> Result<(), HousekeepingError> {
-        let (table, expired) = (self.table, self.name_of_expired(day));
+        let (Self { table, key, .. }, expired) = (self, self.name_of_expired(day));
+        let IdsOfDay { from, until } = ids_of(conn, day).await?;
+        let erase = self.erasable.map_or_else(String::new, |Erasable { same, only_expired, erase }| {
+            format!(
+                "update {table} as kept set {erase} from {expired} as expired
+                 where kept.{key} >= '{from}' and kept.{key} < '{until}' and {same} and {only_expired};"
+            )
+        });
         let drop = format!(
             "{PLANNED_FOR_A_DAY}
+             {erase}
              insert into {table} select * from {expired} where {needed} on conflict do nothing;
              drop table {expired}"
         );

@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn a_partition_is_named_after_its_day() {
         let day = NaiveDate::from_ymd_opt(2026, 5, 21).unwrap();
-        let events = DailyPartitions { table: "events", key: "id" };
+        let events = DailyPartitions { table: "events", key: "id", erasable: None };
         assert_eq!(events.name(day), "events_20260521");
         assert_eq!(events.partition_called("events_20260521"), Some(Partition { day, content: Content::All }));
         assert_eq!(events.partition_called(&events.name_of_kept(day)), Some(Partition { day, content: Content::Kept }));

@@ -2,11 +2,17 @@
 
 use chrono::{DateTime, NaiveDate, Utc};
 
-use crate::kernel::daily_partitions::{DailyPartitions, HousekeepingError, IdsOfDay};
+use crate::kernel::daily_partitions::{DailyPartitions, Erasable, HousekeepingError, IdsOfDay};
 use crate::kernel::database::Connection;
 
-const DELIVERIES: DailyPartitions = DailyPartitions { table: "deliveries", key: "id" };
-const ATTEMPTS: DailyPartitions = DailyPartitions { table: "attempts", key: "delivery_id" };
+const DELIVERIES: DailyPartitions = DailyPartitions { table: "deliveries", key: "id", erasable: None };
+const RESPONSE: Erasable = Erasable {
+    same: "(kept.delivery_id, kept.number) = (expired.delivery_id, expired.number)",
+    only_expired: "(kept.response_headers is not null or kept.response_body is not null)
+                   and expired.response_headers is null and expired.response_body is null",
+    erase: "response_headers = null, response_body = null",
+};
+const ATTEMPTS: DailyPartitions = DailyPartitions { table: "attempts", key: "delivery_id", erasable: Some(RESPONSE) };
 
 /// Creates the partitions of today and the coming days.
 pub async fn create_partitions(conn: &mut Connection, today: NaiveDate) -> Result<(), HousekeepingError> {

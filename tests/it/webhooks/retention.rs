@@ -7,6 +7,7 @@ use portico::kernel::ids::OrderId;
 use portico::kernel::problem::{Problem, ProblemCode};
 use reqwest::Method;
 use serde_json::json;
+use sqlx::Executor;
 
 use crate::support::World;
 use crate::support::receiver::Reply;
@@ -100,6 +101,31 @@ async fn a_failed_delivery_is_kept_for_ninety_days_with_its_event_and_attempts()
     maintain_partitions(&world).await;
     assert_eq!(kept(&world).await, [0, 0, 0]);
     assert_eq!(tables_of_the_first_day(&world).await, 0);
+}
+
+#[tokio::test]
+async fn what_is_erased_while_its_day_is_exchanged_stays_erased() {
+    let world = World::new().await;
+    maintain_partitions(&world).await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    world.fail(&receiver, "order.created").await;
+    world.pass(TimeDelta::days(40));
+    maintain_partitions(&world).await;
+    // As an instance leaves it that ended after the exchange, when the rows had been erased after they were copied.
+    let without_note = "body = convert_to(replace(convert_from(body, 'UTF8'), 'ünïcode ☂', ''), 'UTF8')";
+    for (table, erase) in [("events", without_note), ("attempts", "response_headers = null, response_body = null")] {
+        let statements = format!(
+            "create table {table}_20260521_expired (like {table} including all);
+             insert into {table}_20260521_expired select * from {table}_20260521_kept;
+             update {table}_20260521_expired set {erase}"
+        );
+        world.pool.acquire().await.unwrap().execute(sqlx::AssertSqlSafe(statements)).await.unwrap();
+    }
+    assert_eq!(world.count("select count(*) from attempts where response_headers is not null").await, 5);
+    maintain_partitions(&world).await;
+    assert_eq!((kept(&world).await, tables_of_the_first_day(&world).await), ([1, 1, 5], 3));
+    assert_eq!(world.count("select count(*) from events where convert_from(body, 'UTF8') like '%ünïcode%'").await, 0);
+    assert_eq!(world.count("select count(*) from attempts where response_headers is not null").await, 0);
 }
 
 #[tokio::test]
