@@ -3,8 +3,8 @@
 //! A database may be ahead of a binary: during a rolling upgrade the instances of the version before go on working with the schema of the
 //! next one. The table `schema_compatibility` says which binaries can.
 
-mod beforehand;
 pub mod rights;
+mod text_indexes;
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -99,9 +99,10 @@ pub async fn apply(pool: &Pool) -> Result<Difference, MigrationError> {
         if let Some(role) = pool.guest() {
             rights::grant_beforehand(&mut conn, role).await.map_err(MigrationError::Rights)?;
         }
-        beforehand::make_indexes(&mut conn).await.map_err(MigrationError::Database)?;
+        text_indexes::make(&mut conn).await.map_err(MigrationError::Database)?;
         // `run` is the same, but its future cannot be spawned.
         MIGRATIONS.run_direct(None, &mut conn, false).await?;
+        text_indexes::make(&mut conn).await.map_err(MigrationError::Database)?;
         conn.close().await?;
     }
     if difference.newer == 0 {
@@ -138,7 +139,9 @@ async fn alone(pool: &Pool) -> Result<PgConnection, MigrationError> {
 
 /// Waits until nobody else migrates, without a statement that lasts.
 async fn lock(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
-    while !sqlx::query_scalar("select pg_try_advisory_lock($1)").bind(LOCK).fetch_one(&mut *conn).await? {
+    // As `own_lock` makes it, which is not there before the first migrations.
+    let own = "select pg_try_advisory_lock($1 # case current_schema() when 'public' then 0 else hashtextextended(current_schema(), 0) end)";
+    while !sqlx::query_scalar(own).bind(LOCK).fetch_one(&mut *conn).await? {
         sleep(LOCK_POLL_INTERVAL).await;
     }
     Ok(())

@@ -56,7 +56,7 @@ pub async fn release_all(conn: &mut Connection, company: CompanyId) -> Result<()
 
 /// Wakes the workers of all instances when the transaction commits.
 pub async fn notify_resumed(conn: &mut Connection) -> Result<(), sqlx::Error> {
-    sqlx::query!("select pg_notify($1, '')", RESUMED).execute(conn).await?;
+    sqlx::query!("select pg_notify(own_channel($1), '')", RESUMED).execute(conn).await?;
     Ok(())
 }
 

@@ -40,7 +40,7 @@ fn migrations_are_append_only() {
 /// The oldest migration that has to let the instances of the version before go on working while it runs.
 const FIRST_ONLINE: &str = "20261126";
 
-/// Migrations whose indexes are made beforehand (`src/kernel/migrations/beforehand.rs`), where the table is there already.
+/// Migrations whose indexes are made beforehand (`src/kernel/migrations/text_indexes.rs`), where the table is there already.
 const MADE_BEFOREHAND: &[&str] = &["20261126121500_search_indexes.sql"];
 
 /// The statements of a migration that lock an existing table for as long as they read or rewrite it.

@@ -18,6 +18,7 @@ mod ops;
 mod problems;
 mod readiness;
 mod roles;
+mod schemas;
 mod sealed_columns;
 mod service_commands;
 mod settings_from_files;

@@ -106,9 +106,9 @@ async fn what_is_not_committed_is_rolled_back_at_once() {
 async fn a_listener_notices_that_its_connection_is_swallowed() {
     let (proxy, url) = Proxy::of(&database::fresh().await);
     let pool = database::pool(&url);
-    let mut notifications = Notifications::listen(&pool, ["drill"]).await.unwrap();
+    let mut notifications = Notifications::listen(&pool, &["drill"]).await.unwrap();
     pool.execute("notify drill, 'one'").await.unwrap();
-    assert_eq!(notifications.next().await.unwrap().payload(), "one");
+    assert_eq!(notifications.next().await.unwrap().payload, "one");
     proxy.swallow_established();
     assert!(is_unavailable(&in_time("the listener has noticed", notifications.next()).await.unwrap_err()));
 }

@@ -1,0 +1,71 @@
+//! Several deployments in one database, each in a schema of its own.
+
+use std::time::Duration;
+
+use portico::events;
+use portico::kernel::daily_partitions;
+use portico::kernel::database::Notifications;
+use sqlx::{AssertSqlSafe, Executor};
+use tokio::time::timeout;
+
+use crate::support::customers::PHONE;
+use crate::support::receiver::Receiver;
+use crate::support::{World, database};
+
+/// A world in a schema of its own of this database.
+async fn in_schema(database: &str, schema: &str) -> World {
+    let pool = database::pool(database);
+    pool.execute(AssertSqlSafe(format!("create schema {schema}"))).await.unwrap();
+    pool.close().await;
+    let url = format!("{database}?options[search_path]={schema}");
+    database::migrate(&url).await;
+    World::on(&url, &[]).await
+}
+
+async fn two() -> [World; 2] {
+    let database = database::empty().await;
+    [in_schema(&database, "cell_a").await, in_schema(&database, "cell_b").await]
+}
+
+#[tokio::test]
+async fn what_happens_in_one_schema_stays_there() {
+    let [a, b] = two().await;
+    let (of_a, _) = a.subscriber("a.test").await;
+    let (of_b, _) = b.subscriber("b.test").await;
+    for world in [&a, &b] {
+        world.state.webhooks.maintain_partitions().await.unwrap();
+        world.register(PHONE).await;
+    }
+    a.publish("order.created").await;
+    a.deliver().await;
+    b.deliver().await;
+    let orders = |receiver: &Receiver| receiver.received().iter().filter(|post| post.header("x-service-event") == "order.created").count();
+    assert_eq!((orders(&of_a), orders(&of_b)), (1, 0));
+    let with_days = "select count(*) from (select from pg_tables where schemaname in ('cell_a', 'cell_b') and tablename ~ '^events_2026'
+                     group by schemaname having count(*) = 4) as schemas";
+    assert_eq!(a.count(with_days).await, 2);
+    assert_eq!(a.count("select count(*) from pg_tables where schemaname = 'public'").await, 0);
+}
+
+#[tokio::test]
+async fn nobody_waits_for_the_locks_of_another_schema_or_hears_its_notifications() {
+    let [a, b] = two().await;
+    let (mut of_a, mut of_b) = (a.pool.acquire().await.unwrap(), b.pool.acquire().await.unwrap());
+    assert!(daily_partitions::keep_house(&mut of_a).await.unwrap());
+    assert!(daily_partitions::keep_house(&mut of_b).await.unwrap());
+    let mut heard = Notifications::listen(&b.pool, &[events::PUBLISHED]).await.unwrap();
+    a.publish("order.created").await;
+    assert!(timeout(Duration::from_millis(200), heard.next()).await.is_err(), "it was for those in the other schema");
+    b.publish("order.created").await;
+    assert_eq!(heard.next().await.unwrap().channel, events::PUBLISHED);
+}
+
+#[tokio::test]
+async fn texts_are_searched_by_index_in_every_schema() {
+    let [a, b] = two().await;
+    let indexes = "select count(*) from pg_indexes where schemaname = current_schema()
+                   and indexname in ('orders_by_text', 'customers_by_text', 'payments_by_text')";
+    assert_eq!((a.count(indexes).await, b.count(indexes).await), (3, 3));
+    let extension = "select count(*) from pg_extension where extname = 'pg_trgm' and extnamespace = 'portico_extensions'::regnamespace";
+    assert_eq!(a.count(extension).await, 1, "it goes with neither of them");
+}
