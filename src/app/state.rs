@@ -162,6 +162,7 @@ impl AppState {
             notifier: notifier.clone(),
             mail: process.mail.clone(),
         });
+        let fanned_out = webhooks.subscribe_fanned_out();
         Self(Arc::new(StateParts {
             readiness: Readiness::new(&pool, webhooks.clone(), lifecycle.clone()),
             lifecycle: lifecycle.clone(),
@@ -198,7 +199,7 @@ impl AppState {
             declared: Declared::new(pool.clone(), clock.clone(), process.declarations.clone(), &config.extensions.retired),
             webhooks,
             publishing: Publishing::new(developers.clone(), notifier, lifecycle),
-            streams: Streams::new(developers.clone(), config.streams, lifecycle.clone()),
+            streams: Streams::new(developers.clone(), config.streams, lifecycle.clone(), fanned_out),
             developers,
             portal: Portal::new(pool, clock.clone(), config.portal.clone()),
             companies,

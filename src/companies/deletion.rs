@@ -44,6 +44,8 @@ pub const TABLES: &[(&str, &str)] = &[
     ("portal_links", OWN),
     ("events", OWN),
     ("event_sequences", OWN),
+    ("feed", OWN),
+    ("feed_heads", OWN),
     ("event_hours", OWN),
     ("publishing_keys", OWN),
     ("payment_facts", "payment_id in (select id from payments where company_id = $1)"),

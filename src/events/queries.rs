@@ -103,7 +103,7 @@ pub(super) async fn insert_events(conn: &mut Connection, events: &Columns, notif
              insert into outbox (event_id, company_id, name, subject_id, sequence, owner)
              select id, company_id, name, subject_id, sequence, owner from numbered
          )
-         select pg_notify($9, '') where $10 and pg_try_advisory_xact_lock($11)",
+         select pg_notify(own_channel($9), '') where $10 and pg_try_advisory_xact_lock(own_lock($11))",
         &events.ids,
         &events.companies,
         &events.names,
@@ -127,7 +127,7 @@ pub(super) async fn insert_events(conn: &mut Connection, events: &Columns, notif
 
 /// Notifies the listeners, with `word` as the payload.
 pub(super) async fn notify(conn: &mut Connection, word: &str) -> Result<(), sqlx::Error> {
-    sqlx::query!("select pg_notify($1, $2)", PUBLISHED, word).execute(conn).await?;
+    sqlx::query!("select pg_notify(own_channel($1), $2)", PUBLISHED, word).execute(conn).await?;
     Ok(())
 }
 

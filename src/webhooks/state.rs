@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
+
 use crate::events::{Catalogue, CommitNotifier};
 use crate::kernel::cache_metrics::CacheMetrics;
 use crate::kernel::clock::Clock;
@@ -39,6 +41,8 @@ pub struct Webhooks {
     pub(super) settings: Arc<Settings>,
     pub(super) catalogue: Catalogue,
     pub(super) notifier: CommitNotifier,
+    /// Changes when this instance has fanned out events.
+    pub(super) fanned_out: watch::Sender<()>,
     pub(super) mail: Mail,
     pub(super) progress: Progress,
     /// The name of this instance among those that deliver.
@@ -98,6 +102,7 @@ impl Webhooks {
             settings: Arc::new(settings),
             catalogue,
             notifier,
+            fanned_out: watch::Sender::default(),
             mail,
             progress: Progress::default(),
             metrics: Metrics::new(),

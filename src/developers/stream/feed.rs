@@ -5,16 +5,19 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::response::sse::Event;
+use chrono::TimeDelta;
 use futures::Stream;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::developers::stream::Streams;
+use crate::developers::stream::earlier;
 use crate::developers::stream::limit::StreamSlot;
 use crate::developers::stream::metrics::Open;
 use crate::developers::stream::position::Position;
 use crate::developers::stream::queries::{self, Seen};
+use crate::kernel::clock::Clock;
 use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, EventId};
@@ -26,22 +29,29 @@ use crate::webhooks::EventFilter;
 const POLL_INTERVAL: Duration = Duration::from_secs(60);
 /// The delay of the next poll after a database error.
 const PAUSE: Duration = Duration::from_secs(1);
+/// How much later than the first event with a number one without may have been made: those of a moment leave the outbox in another order.
+const EARLIER_SLACK: TimeDelta = TimeDelta::hours(1);
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Beginning {
     pub(super) position: Position,
-    /// The event at the position.
+    /// The event that the stream starts after.
     pub(super) after: Option<EventId>,
+    /// Whether that event is still to come: it has not been fanned out.
+    pub(super) awaits: bool,
 }
 
 /// An open stream.
 pub(super) struct Feed {
     pool: Pool,
+    clock: Clock,
     company: CompanyId,
     wanted: EventFilter,
     position: Position,
-    /// The event that the stream starts after, until its id was sent to the client.
+    /// The event that the stream starts after, until its id was sent to the client,
     greeting: Option<EventId>,
+    /// and until it has been passed.
+    awaited: Option<EventId>,
     page: VecDeque<Seen>,
     poll_in: Duration,
     commits: watch::Receiver<()>,
@@ -60,13 +70,15 @@ impl Feed {
             _open: streams.metrics.begin(),
             sent: streams.metrics.sent.clone(),
             pool: developers.pool.clone(),
+            clock: developers.clock.clone(),
             company,
             wanted,
             position: begins.position,
             greeting: begins.after,
+            awaited: begins.after.filter(|_| begins.awaits),
             page: VecDeque::new(),
             poll_in: Duration::ZERO,
-            commits: streams.listener.subscribe(company, &developers.pool, &developers.clock, &streams.lifecycle),
+            commits: streams.listener.subscribe(company, &developers.pool, &streams.lifecycle),
             stopping: streams.lifecycle.stopping().clone(),
             ends_at: Instant::now() + streams.settings.lifetime,
         })
@@ -93,8 +105,9 @@ impl Feed {
                 return Some(Event::default().id(after.to_string()));
             }
             while let Some(seen) = self.page.pop_front() {
-                self.position = Position { transaction: seen.transaction, place: seen.place };
-                if let Some(body) = seen.body {
+                if let Some(awaited) = self.awaited {
+                    self.awaited = Some(awaited).filter(|awaited| *awaited != seen.id);
+                } else if let Some(body) = seen.body {
                     let data = String::from_utf8(body).expect("JSON is UTF-8");
                     let event = Event::default().id(seen.id.to_string()).event(seen.name);
                     let event = match seen.sequence {
@@ -126,8 +139,22 @@ impl Feed {
 
     async fn read(&mut self) -> Result<(), sqlx::Error> {
         let mut conn = self.pool.acquire().await?;
-        self.page = queries::list_page(&mut conn, self.company, &self.wanted, self.position).await?.into();
-        self.poll_in = if self.page.is_empty() { POLL_INTERVAL } else { Duration::ZERO };
+        let page = match self.position {
+            Position::Behind(number) => {
+                let page = queries::list_page(&mut conn, self.company, &self.wanted, number).await?;
+                page.map(|(page, last)| (page, Position::Behind(last)))
+            }
+            Position::Earlier(position) => {
+                let first = queries::find_first(&mut conn, self.company).await?.and_then(EventId::made_at);
+                let until = first.unwrap_or_else(|| self.clock.now()) + EARLIER_SLACK;
+                let page = earlier::list_earlier(&mut conn, self.company, &self.wanted, position, until).await?;
+                Some(page.map_or((Vec::new(), Position::Behind(0)), |(page, last)| (page, Position::Earlier(last))))
+            }
+        };
+        self.poll_in = if page.is_some() { Duration::ZERO } else { POLL_INTERVAL };
+        if let Some((page, position)) = page {
+            (self.page, self.position) = (page.into(), position);
+        }
         Ok(())
     }
 }

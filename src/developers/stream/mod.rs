@@ -2,18 +2,19 @@
 //! (`docs/specification/decisions.md`, section 7).
 //!
 //! A stream sends the events of one company, each in the form in which it is sent to endpoints. It starts with new events, or after
-//! the event named by `Last-Event-ID` (or `after`). It misses no event: it reads in the order of transactions, and only up to the
-//! oldest open transaction, so that no event can later appear at an earlier position. An event is sent when it is committed and no
-//! older transaction is open. This is immediate unless a transaction stays open for long.
+//! the event named by `Last-Event-ID` (or `after`). It misses no event: it reads the feed of the company, whose numbers are given one
+//! after the other as events leave the outbox, so that no event can later appear at an earlier position. An event is sent when it has been
+//! fanned out.
 //!
 //! A stream holds no database connection while it waits, and at most one page in memory. It reads no faster than its client. One
-//! task per instance polls for all streams, once a second and after each commit, and wakes the streams of the companies that have
+//! task per instance polls for all streams, once a second and after each fan-out, and wakes the streams of the companies that have
 //! new events. This only speeds up what their own polling would find. The number of streams is limited. A stream ends after
 //! `streams.lifetime`, whether its client reads or not, and on shutdown. Clients then reconnect automatically, and their API key is
 //! verified again.
 
-mod commit_listener;
+mod earlier;
 mod feed;
+mod feed_listener;
 mod limit;
 mod metrics;
 mod position;
@@ -29,14 +30,17 @@ use axum::response::IntoResponse;
 use axum::response::sse::{KeepAlive, Sse};
 use serde::Deserialize;
 use serde_json::json;
+use tokio::sync::watch;
 
 use crate::callers::{Area, Caller, Scope};
 use crate::developers::parameters::parameter_invalid;
 use crate::developers::state::Developers;
-use crate::developers::stream::commit_listener::CommitListener;
 use crate::developers::stream::feed::{Beginning, Feed};
+use crate::developers::stream::feed_listener::FeedListener;
 use crate::developers::stream::limit::StreamLimit;
 use crate::developers::stream::metrics::Metrics;
+use crate::developers::stream::position::Position;
+use crate::developers::stream::queries::Place;
 use crate::kernel::http_server::EndsAt;
 use crate::kernel::ids::EventId;
 use crate::kernel::lifecycle::Lifecycle;
@@ -66,15 +70,16 @@ pub struct Streams {
     developers: Developers,
     settings: Settings,
     limit: Arc<StreamLimit>,
-    listener: Arc<CommitListener>,
+    listener: Arc<FeedListener>,
     lifecycle: Lifecycle,
     metrics: Metrics,
 }
 
 impl Streams {
-    /// Builds the state. Streams end when `lifecycle` ends.
-    pub fn new(developers: Developers, settings: Settings, lifecycle: Lifecycle) -> Self {
-        Self { developers, settings, limit: Arc::new(StreamLimit::new()), listener: Arc::default(), lifecycle, metrics: Metrics::default() }
+    /// Builds the state. Streams end when `lifecycle` ends. `fanned_out` changes when this instance has fanned out events.
+    pub fn new(developers: Developers, settings: Settings, lifecycle: Lifecycle, fanned_out: watch::Receiver<()>) -> Self {
+        let listener = Arc::new(FeedListener::new(fanned_out));
+        Self { developers, settings, limit: Arc::new(StreamLimit::new()), listener, lifecycle, metrics: Metrics::default() }
     }
 
     /// Registers what is measured of streams.
@@ -137,13 +142,16 @@ impl Streams {
     /// the connection is lost before the next event.
     async fn beginning(&self, caller: &Caller, after: Option<EventId>) -> Result<Beginning, Problem> {
         let mut conn = self.developers.pool.acquire().await?;
-        let after = match after {
-            None => queries::find_last_event(&mut conn, caller.company).await?,
-            event => event,
+        let Some(event) = after else {
+            let (after, number) = queries::find_last(&mut conn, caller.company).await?.unzip();
+            return Ok(Beginning { position: Position::Behind(number.unwrap_or(0)), after, awaits: false });
         };
-        let Some(event) = after else { return Ok(Beginning::default()) };
-        let position = queries::find_position(&mut conn, caller.company, event).await?.ok_or_else(|| gone(event))?;
-        Ok(Beginning { position, after })
+        let (position, awaits) = match queries::find_place(&mut conn, caller.company, event).await?.ok_or_else(|| gone(event))? {
+            Place::Number(number) => (Position::Behind(number), false),
+            Place::After(number) => (Position::Behind(number), true),
+            Place::Earlier(position) => (Position::Earlier(position), false),
+        };
+        Ok(Beginning { position, after, awaits })
     }
 }
 

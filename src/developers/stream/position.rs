@@ -1,10 +1,12 @@
 //! The position of a stream.
 
-/// The position after an event; all later events follow it. The default is the beginning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Position {
-    /// The transaction that published the event.
-    pub(super) transaction: i64,
-    /// The event's place within that transaction.
-    pub(super) place: i64,
+use crate::developers::stream::earlier::EarlierPosition;
+
+/// Where the next page of a stream begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Position {
+    /// Behind the event with this number in the feed of the company. 0 is the beginning.
+    Behind(i64),
+    /// Behind an event from before there were numbers. All of them precede those with numbers.
+    Earlier(EarlierPosition),
 }

@@ -1,14 +1,12 @@
-//! The SQL of streams: events in the order of their transactions, up to the oldest open transaction.
+//! The SQL of streams: the feed of a company, in the order of its numbers.
 
-use chrono::{DateTime, TimeDelta, Utc};
-
-use crate::developers::stream::position::Position;
-use crate::kernel::database::Connection;
+use crate::developers::stream::earlier::EarlierPosition;
+use crate::kernel::database::{Connection, column};
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::webhooks::EventFilter;
 
 /// The maximum number of events read for one page, including filtered ones.
-const MAX_SCANNED_EVENTS: i64 = 500;
+pub(super) const MAX_SCANNED_EVENTS: i64 = 500;
 /// The maximum number of bytes in one page, not counting its last event.
 const MAX_PAGE_BYTES: i64 = 256 * 1024;
 
@@ -18,107 +16,97 @@ pub(super) struct Seen {
     pub(super) id: EventId,
     pub(super) name: String,
     pub(super) sequence: Option<i64>,
-    pub(super) transaction: i64,
-    pub(super) place: i64,
     /// The body, if the event is wanted.
     pub(super) body: Option<Vec<u8>>,
 }
 
-/// Only events of this period are searched. An event of a longer transaction is found by the streams' own polling.
-const RECENT: TimeDelta = TimeDelta::days(1);
-
-/// The companies that have events which the last poll did not see.
+/// What is known of the place of an event.
 #[derive(Debug)]
-pub(super) struct CommitNotifier {
-    pub(super) companies: Vec<CompanyId>,
-    /// The oldest open transaction.
-    pub(super) polled_until: i64,
+pub(super) enum Place {
+    /// The event with this number.
+    Number(i64),
+    /// The event waits in the outbox, and will get a number after this one.
+    After(i64),
+    /// The event was fanned out before there were numbers.
+    Earlier(EarlierPosition),
 }
 
-/// Finds those of `companies` that have events of transactions which had not ended at the last poll.
-pub(super) async fn find_companies_with_news(
-    conn: &mut Connection,
-    companies: &[CompanyId],
-    polled_until: i64,
-    now: DateTime<Utc>,
-) -> Result<CommitNotifier, sqlx::Error> {
-    sqlx::query_as!(
-        CommitNotifier,
-        r#"select array(
-             select company_id from unnest($1::uuid[]) as open (company_id)
-             cross join lateral (
-                 select from event_stream
-                 where event_stream.company_id = open.company_id and id >= uuid_v7_floor($3)
-                   and transaction_id >= $2::bigint::text::xid8 and transaction_id < pg_snapshot_xmin(pg_current_snapshot())
-                 order by transaction_id, place limit 1
-             ) as first
-           ) as "companies!: Vec<CompanyId>", pg_snapshot_xmin(pg_current_snapshot())::text::bigint as "polled_until!""#,
-        companies as &[CompanyId],
-        polled_until,
-        now - RECENT,
-    )
-    .fetch_one(conn)
-    .await
+/// How far the feeds of companies go. A company without any event is missing.
+pub(super) async fn find_heads(conn: &mut Connection, companies: &[CompanyId]) -> Result<Vec<(CompanyId, i64)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"select company_id as "company!: CompanyId", last as "last!" from event_feed_heads where company_id = any($1)"#,
+        &column(companies, |company| company.uuid()),
+    );
+    Ok(rows.fetch_all(conn).await?.into_iter().map(|row| (row.company, row.last)).collect())
 }
 
-/// The last event that a stream could have sent.
-pub(super) async fn find_last_event(conn: &mut Connection, company: CompanyId) -> Result<Option<EventId>, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"select id as "id!: EventId" from event_stream
-         where company_id = $1 and transaction_id < pg_snapshot_xmin(pg_current_snapshot())
-         order by transaction_id desc, place desc limit 1"#,
+/// The last event of a feed, with its number.
+pub(super) async fn find_last(conn: &mut Connection, company: CompanyId) -> Result<Option<(EventId, i64)>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"select id as "id!: EventId", number as "number!" from event_feed where company_id = $1 order by number desc limit 1"#,
         company.uuid(),
-    )
-    .fetch_optional(conn)
-    .await
+    );
+    Ok(row.fetch_optional(conn).await?.map(|row| (row.id, row.number)))
 }
 
-/// The position after an event. An event with a future transaction id was restored from another server, whose transaction ids are
-/// meaningless here.
-pub(super) async fn find_position(conn: &mut Connection, company: CompanyId, event: EventId) -> Result<Option<Position>, sqlx::Error> {
-    sqlx::query_as!(
-        Position,
-        r#"select transaction_id::text::bigint as "transaction!", place as "place!" from event_stream
-         where id = $1 and company_id = $2 and transaction_id < pg_snapshot_xmax(pg_current_snapshot())"#,
+/// The first event of a feed that is still kept.
+pub(super) async fn find_first(conn: &mut Connection, company: CompanyId) -> Result<Option<EventId>, sqlx::Error> {
+    let first = sqlx::query_scalar!(
+        r#"select id as "id!: EventId" from event_feed where company_id = $1 order by number limit 1"#,
+        company.uuid(),
+    );
+    first.fetch_optional(conn).await
+}
+
+/// The place of an event. `None` if the company has no such event.
+pub(super) async fn find_place(conn: &mut Connection, company: CompanyId, event: EventId) -> Result<Option<Place>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"select numbered.number as "number?", waits as "waits?", transaction_id::text::bigint as "transaction?", place as "place?",
+                  coalesce((select last from event_feed_heads where company_id = $2), 0) as "last!"
+           from (select) as one
+           left join (select number from event_feed where id = $1 and company_id = $2) as numbered on true
+           left join (select waits, transaction_id, place from unnumbered_events where id = $1 and company_id = $2) as unnumbered on true"#,
         event.uuid(),
         company.uuid(),
-    )
-    .fetch_optional(conn)
-    .await
+    );
+    let row = row.fetch_one(conn).await?;
+    let earlier = row.transaction.zip(row.place).map(|(transaction, place)| EarlierPosition { transaction, place });
+    Ok(match (row.number, row.waits) {
+        (Some(number), _) => Some(Place::Number(number)),
+        (None, Some(true)) => Some(Place::After(row.last)),
+        (None, _) => earlier.map(Place::Earlier),
+    })
 }
 
-/// The next events after `position`.
+/// The next events behind the one with a number, and the number of the last of them.
 pub(super) async fn list_page(
     conn: &mut Connection,
     company: CompanyId,
     wanted: &EventFilter,
-    position: Position,
-) -> Result<Vec<Seen>, sqlx::Error> {
-    sqlx::query_as!(
-        Seen,
+    behind: i64,
+) -> Result<Option<(Vec<Seen>, i64)>, sqlx::Error> {
+    let rows = sqlx::query!(
         r#"with scanned as (
-             select id, name, sequence, body, transaction_id, place,
+             select number, id, name, sequence, body,
                     addressed_to is null
-                    and (cardinality($4::text[]) = 0 or $4 && array['*', name, split_part(name, '.', 1) || '.*']) as wanted
-             from event_stream
-             where company_id = $1 and (transaction_id, place) > ($2::bigint::text::xid8, $3)
-               and transaction_id < pg_snapshot_xmin(pg_current_snapshot())
-             order by transaction_id, place limit $5
+                    and (cardinality($3::text[]) = 0 or $3 && array['*', name, split_part(name, '.', 1) || '.*']) as wanted
+             from event_feed where company_id = $1 and number > $2 order by number limit $4
          ), measured as (
              select *, sum(case when wanted then octet_length(body) else 0 end)
-                       over (order by transaction_id, place rows between unbounded preceding and 1 preceding) as before
+                       over (order by number rows between unbounded preceding and 1 preceding) as before
              from scanned
          )
-         select id as "id!", name as "name!", sequence, transaction_id::text::bigint as "transaction!", place as "place!",
-                case when wanted then body end as body
-         from measured where coalesce(before, 0) < $6 order by transaction_id, place"#,
+         select number as "number!", id as "id!: EventId", name as "name!", sequence, case when wanted then body end as body
+         from measured where coalesce(before, 0) < $5 order by number"#,
         company.uuid(),
-        position.transaction,
-        position.place,
+        behind,
         wanted as &EventFilter,
         MAX_SCANNED_EVENTS,
         MAX_PAGE_BYTES,
     )
     .fetch_all(conn)
-    .await
+    .await?;
+    let Some(last) = rows.last().map(|row| row.number) else { return Ok(None) };
+    let seen = rows.into_iter().map(|row| Seen { id: row.id, name: row.name, sequence: row.sequence, body: row.body });
+    Ok(Some((seen.collect(), last)))
 }

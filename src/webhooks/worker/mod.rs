@@ -181,15 +181,15 @@ async fn listen(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>) {
 }
 
 async fn forward_notifications(webhooks: &Webhooks, wake: &Wake) -> Result<(), sqlx::Error> {
-    let mut notifications = Notifications::listen(&webhooks.worker_pool, [events::PUBLISHED, RESUMED]).await?;
+    let mut notifications = Notifications::listen(&webhooks.worker_pool, &[events::PUBLISHED, RESUMED]).await?;
     // Events can be published before `listen` takes effect or between two connections, so wake once before the first notification.
     wake.notified();
     loop {
         let notification = notifications.next().await?;
         // The dispatcher already knows of the events that this instance committed.
-        match notification.channel() {
+        match notification.channel {
             RESUMED => wake.resumed(),
-            _ if webhooks.notifier.is_own(notification.payload()) => {}
+            _ if webhooks.notifier.is_own(&notification.payload) => {}
             _ => wake.notified(),
         }
     }

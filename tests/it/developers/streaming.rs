@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use futures::future::{join, join_all};
 use portico::callers::Scope;
 use portico::events;
-use portico::kernel::database::Connection;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -20,7 +20,7 @@ async fn a_stream_tells_what_happens_from_now_on_as_it_is_sent_to_endpoints() {
     let world = World::new().await;
     let (receiver, _) = world.subscriber("shop.test").await;
     world.publish("driver.online").await;
-    world.everything_is_settled().await;
+    world.everything_is_fanned_out().await;
     let mut stream = world.stream("", None).await;
     let event = world.publish("order.created").await;
     let streamed = stream.next().await.unwrap();
@@ -59,11 +59,12 @@ async fn streams_of_many_companies_look_together_whether_there_is_anything_to_re
     until("the streams poll no more", async || world.count(quiet).await == 0).await;
 
     let mut busy = world.pool.begin().await.unwrap();
-    sqlx::query("lock table events").execute(&mut *busy).await.unwrap();
+    sqlx::query("lock table feed_heads").execute(&mut *busy).await.unwrap();
     sqlx::query("select pg_notify($1, '')").bind(events::PUBLISHED).execute(&world.pool).await.unwrap();
     world.somebody_waits().await;
     for _ in 0..200 {
-        assert_eq!(world.waiting_for_a_lock().await, 1);
+        let waiting = world.waiting_for_a_lock().await;
+        assert!(waiting <= 2, "{waiting}: one for all streams, and the fan-out");
     }
     busy.rollback().await.unwrap();
     for (company, stream) in &mut streams {
@@ -76,7 +77,7 @@ async fn streams_of_many_companies_look_together_whether_there_is_anything_to_re
 async fn a_test_event_of_a_webhook_is_not_streamed() {
     let world = World::new().await;
     let (_receiver, webhook) = world.subscriber("shop.test").await;
-    world.everything_is_settled().await;
+    world.everything_is_fanned_out().await;
     let mut stream = world.stream("", None).await;
     let path = format!("webhooks/{}/test", webhook["id"].as_str().unwrap());
     world.developers(Method::POST, &path, json!({ "event": "payment.succeeded" })).await.ok(201);
@@ -104,46 +105,95 @@ async fn a_stream_goes_on_behind_the_last_event_its_client_saw() {
 async fn a_client_that_saw_nothing_yet_knows_where_to_go_on() {
     let world = World::new().await;
     let last = world.publish("order.created").await.to_string();
-    world.everything_is_settled().await;
+    world.everything_is_fanned_out().await;
     let mut response = world.stream_of(&world.api_key, "", None).await;
     let greeting = next_chunk(&mut response).await.unwrap();
     assert_eq!(std::str::from_utf8(&greeting).unwrap(), format!("id: {last}\n\n"));
 }
 
 #[tokio::test]
-async fn an_event_that_is_committed_late_is_not_left_out() {
+async fn an_event_that_is_committed_late_comes_late_and_holds_up_no_other() {
     let world = World::new().await;
     let start = world.publish("driver.online").await.to_string();
+    world.everything_is_fanned_out().await;
     let mut stream = world.stream(&format!("?after={start}"), None).await;
-    let publish_in = async |conn: &mut Connection, name: &str| {
-        let data = world.state.developers.catalogue.find(name).unwrap().sample.clone();
-        let event = events::NewEvent {
-            company: world.company,
-            name: name.parse().unwrap(),
-            subject: None,
-            owner: None,
-            request: None,
-            trace: None,
-            data,
-        };
-        events::publish(conn, event, world.clock.now()).await.unwrap();
-    };
     let mut late = world.pool.begin().await.unwrap();
-    publish_in(&mut late, "order.created").await;
-    publish_in(&mut late, "order.dispatched").await;
+    for name in ["order.created", "order.dispatched"] {
+        let event = world.new_event(world.company, name, None);
+        events::publish(&mut late, event, world.clock.now()).await.unwrap();
+    }
     world.publish("order.updated").await;
-    // If the second event were sent now, the client would never get the first one.
-    let streamed = timeout(Duration::from_millis(300), stream.next()).await;
-    assert!(streamed.is_err(), "{streamed:?}");
+    assert_eq!(stream.names(1).await, ["order.updated"]);
     late.commit().await.unwrap();
-    assert_eq!(stream.names(3).await, ["order.created", "order.dispatched", "order.updated"]);
+    assert_eq!(stream.names(2).await, ["order.created", "order.dispatched"]);
+}
+
+#[tokio::test]
+async fn the_feed_of_a_company_has_no_gaps_whoever_fans_out() {
+    let world = World::new().await;
+    let (other, _) = world.another_company(&[]).await;
+    let instances = [world.another_instance(), world.another_instance(), world.another_instance()];
+    let publishing = join_all((0..8).map(|_| async {
+        for _ in 0..10 {
+            world.publish("order.created").await;
+            world.publish_for(other, "order.created").await;
+        }
+    }));
+    let fanning_out = join_all(instances.iter().map(|instance| async {
+        for _ in 0..20 {
+            instance.state.webhooks.fan_out().await.unwrap();
+        }
+    }));
+    join(publishing, fanning_out).await;
+    world.state.webhooks.fan_out().await.unwrap();
+    let without_gaps = "select count(*) from (select company_id from feed group by company_id
+                        having count(*) = 80 and count(distinct number) = 80 and min(number) = 1 and max(number) = 80) as feeds";
+    assert_eq!(world.count(without_gaps).await, 2);
+}
+
+/// What the version before the feed leaves behind: events that have left the outbox without a number.
+async fn forget_numbers(world: &World) {
+    world.everything_is_fanned_out().await;
+    for table in ["feed", "feed_heads"] {
+        sqlx::query(sqlx::AssertSqlSafe(format!("delete from {table}"))).execute(&world.pool).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_stream_goes_on_behind_an_event_from_before_there_were_numbers() {
+    let world = World::new().await;
+    let first = world.publish("order.created").await.to_string();
+    for event in ["driver.online", "order.updated"] {
+        world.publish(event).await;
+    }
+    forget_numbers(&world).await;
+    let mut before_any_number = world.stream(&format!("?events=order.*&after={first}"), None).await;
+    assert_eq!(before_any_number.names(1).await, ["order.updated"]);
+    world.publish("order.dispatched").await;
+    world.publish("order.started").await;
+    assert_eq!(before_any_number.names(2).await, ["order.dispatched", "order.started"]);
+    let mut stream = world.stream("", Some(&first)).await;
+    assert_eq!(stream.names(4).await, ["driver.online", "order.updated", "order.dispatched", "order.started"]);
+}
+
+#[tokio::test]
+async fn what_an_instance_of_the_version_before_fans_out_is_numbered_as_well() {
+    let world = World::new().await;
+    let start = world.publish("driver.online").await.to_string();
+    world.state.webhooks.fan_out().await.unwrap();
+    for event in ["order.created", "order.updated"] {
+        world.publish(event).await;
+    }
+    sqlx::query("delete from outbox").execute(&world.pool).await.unwrap();
+    world.publish("order.dispatched").await;
+    assert_eq!(world.stream("", Some(&start)).await.names(3).await, ["order.created", "order.updated", "order.dispatched"]);
 }
 
 #[tokio::test]
 async fn nothing_is_missed_or_repeated_while_many_publish_and_the_client_reconnects() {
     let world = World::new().await;
     let start = world.publish("driver.online").await.to_string();
-    let publishing = futures::future::join_all((0..8).map(|_| async {
+    let publishing = join_all((0..8).map(|_| async {
         let mut ids = Vec::new();
         for _ in 0..25 {
             ids.push(world.publish("order.created").await.to_string());
@@ -161,7 +211,7 @@ async fn nothing_is_missed_or_repeated_while_many_publish_and_the_client_reconne
         }
         seen
     };
-    let (published, mut seen) = futures::future::join(publishing, reading).await;
+    let (published, mut seen) = join(publishing, reading).await;
     let mut published = published.concat();
     published.sort_unstable();
     seen.sort_unstable();
@@ -237,7 +287,7 @@ async fn streams_end_when_the_service_stops() {
 async fn a_silent_stream_says_that_it_is_there_and_ends_after_a_while() {
     let world = World::with(&[("streams.heartbeat", "50ms"), ("streams.lifetime", "2s")]).await;
     let last = world.publish("order.created").await.to_string();
-    world.everything_is_settled().await;
+    world.everything_is_fanned_out().await;
     let mut response = world.stream_of(&world.api_key, "", None).await;
     // The loop ends because the service closes the stream.
     let whole = async {
@@ -254,7 +304,7 @@ async fn a_silent_stream_says_that_it_is_there_and_ends_after_a_while() {
     // A client that reconnects has missed nothing.
     world.publish("order.updated").await;
     // The next stream has the same short lifetime.
-    world.everything_is_settled().await;
+    world.everything_is_fanned_out().await;
     assert_eq!(world.stream("", Some(&last)).await.names(1).await, ["order.updated"]);
 }
 
@@ -292,7 +342,7 @@ async fn backlog(world: &World) -> String {
     for _ in 0..40 {
         world.developers(Method::POST, "events", json!({ "event": "order.created", "data": data })).await.ok(201);
     }
-    world.everything_is_settled().await;
+    world.everything_is_fanned_out().await;
     start
 }
 
@@ -300,7 +350,7 @@ async fn backlog(world: &World) -> String {
 async fn streams_that_nobody_reads_end_after_their_lifetime_and_make_room() {
     let world = World::with(&[("streams.lifetime", "10s"), ("http.write_timeout", "10m")]).await;
     let start = backlog(&world).await;
-    let mut unread = futures::future::join_all((0..20).map(|_| unread_stream(&world, &start))).await;
+    let mut unread = join_all((0..20).map(|_| unread_stream(&world, &start))).await;
     for stream in &mut unread {
         let mut status = [0; 12];
         stream.read_exact(&mut status).await.unwrap();

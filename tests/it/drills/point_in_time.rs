@@ -52,7 +52,7 @@ async fn a_base_backup_and_the_archived_log_lead_to_any_moment_since() {
     };
     assert_eq!(sequence(next.to_string()), sequence(lost.to_string()));
     // A stream goes on after what is there, and not after what is lost.
-    again.everything_is_settled().await;
+    again.everything_is_fanned_out().await;
     let mut stream = again.stream("?events=order.*", Some(&kept.to_string())).await;
     assert_eq!(stream.next().await.unwrap().id, next.to_string());
     assert_eq!(again.stream_of(&again.api_key, "", Some(&lost.to_string())).await.status(), 404);

@@ -22,6 +22,7 @@ struct Listening {
 
 impl Listening {
     fn start(world: &World, forward: &str, more: &[&str]) -> Self {
+        world.fan_out_by_itself();
         let mut program = portico(&[&["listen", "--forward", forward], more].concat(), &[])
             .env("PORTICO_URL", format!("http://{}", world.address))
             .env("PORTICO_API_KEY", &world.api_key)

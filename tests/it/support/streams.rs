@@ -1,5 +1,7 @@
 //! Event streams, as clients read them.
 
+use std::time::Duration;
+
 use axum::body::Bytes;
 use reqwest::StatusCode;
 
@@ -22,6 +24,7 @@ pub struct StreamedEvent {
 
 impl World {
     pub async fn stream_of(&self, key: &str, query: &str, last_event_id: Option<&str>) -> reqwest::Response {
+        self.fan_out_by_itself();
         let address = format!("http://{}/developers/int/v1/events/stream{query}", self.address);
         let mut request = reqwest::Client::builder().no_proxy().build().unwrap().get(address).bearer_auth(key);
         if let Some(id) = last_event_id {
@@ -30,10 +33,22 @@ impl World {
         request.send().await.unwrap()
     }
 
-    /// Waits until no open transaction is older than an event; transactions of other stories on this server count too.
-    pub async fn everything_is_settled(&self) {
-        let unsettled = "select count(*) from events where transaction_id >= pg_snapshot_xmin(pg_current_snapshot())";
-        until("no open transaction is older than an event", async || self.count(unsettled).await == 0).await;
+    /// Fans out what is published from now on, as a worker does, but delivers nothing.
+    pub fn fan_out_by_itself(&self) {
+        self.fans_out.call_once(|| {
+            let (webhooks, lifecycle) = (self.state.webhooks.clone(), self.lifecycle.clone());
+            self.lifecycle.spawn(async move {
+                let fan_out = async || webhooks.fan_out().await.map(drop);
+                lifecycle.every(Duration::from_millis(10), "the story does not fan out", fan_out).await;
+            });
+        });
+    }
+
+    /// Fans out what has been published.
+    pub async fn everything_is_fanned_out(&self) {
+        let waiting = "select count(*) from outbox";
+        self.fan_out_by_itself();
+        until("nothing waits in the outbox", async || self.count(waiting).await == 0).await;
     }
 
     pub async fn stream(&self, query: &str, last_event_id: Option<&str>) -> Stream {

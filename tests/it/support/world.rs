@@ -2,6 +2,7 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
+use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use chrono::{DateTime, TimeDelta};
@@ -62,6 +63,8 @@ pub struct World {
     pub address: SocketAddr,
     http: reqwest::Client,
     clients: AtomicU32,
+    /// Whether events are fanned out by themselves.
+    pub fans_out: Once,
 }
 
 /// The company and store that the service works for.
@@ -235,6 +238,7 @@ impl World {
             address,
             http: reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap(),
             clients: AtomicU32::new(0),
+            fans_out: Once::new(),
         }
     }
 

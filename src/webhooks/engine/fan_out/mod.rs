@@ -7,6 +7,8 @@
 
 mod queries;
 
+use tokio::sync::watch;
+
 use crate::kernel::ids::{CompanyId, EventId, SubscriptionId};
 use crate::kernel::traces::Moment;
 use crate::webhooks::engine::fan_out::queries::Limits;
@@ -54,6 +56,11 @@ pub struct FannedOut {
 }
 
 impl Webhooks {
+    /// A receiver that changes whenever this instance has fanned out events.
+    pub fn subscribe_fanned_out(&self) -> watch::Receiver<()> {
+        self.fanned_out.subscribe()
+    }
+
     /// Fans out all events into waiting deliveries and returns the number of events. A disabled subscription gets none of them, neither
     /// now nor later.
     pub async fn fan_out(&self) -> Result<u64, sqlx::Error> {
@@ -93,6 +100,9 @@ impl Webhooks {
         let now = self.clock.now();
         let (began, tells) = (Moment::now(now), self.delivering.traces.is_on());
         let (fanned_out, taken) = queries::fan_out(&mut conn, whose, limits, shares, tells, self.worker, now).await?;
+        if fanned_out.events > 0 {
+            self.fanned_out.send_replace(());
+        }
         let concerned = fanned_out.drained.iter().copied().chain(taken.iter().map(|taken| taken.event));
         let traced = self.traces_of(&mut conn, concerned).await;
         self.trace_fan_out(&fanned_out.drained, &traced, began);

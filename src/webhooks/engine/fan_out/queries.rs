@@ -35,7 +35,8 @@ pub struct Limits {
 /// `turn` steps from company to company through the index, beginning behind the one that [`Whose::Others`] names and at most once around,
 /// and `slice` makes as many deliveries for each as its share is. A slice that is full may end within an event: its entry stays in the
 /// outbox and notes the webhook up to which it has come. The number of events to look at follows from the number of the company's
-/// webhooks, because each is compared with each. `slice` reads without locks what `wanted` then reads again with them.
+/// webhooks, because each is compared with each. `slice` reads without locks what `wanted` then reads again with them. What leaves the outbox
+/// gets the next numbers in the feed of its company, for those who read along.
 ///
 /// Up to `limits.flights` of the deliveries are candidates to be taken into flight at once. This requires that its company has a share left, the endpoint
 /// has capacity, no delivery waits for it, its circuit is closed, it is not paused, and its subscription has neither ordering nor a rate limit. All
@@ -63,7 +64,7 @@ pub async fn fan_out(
     let companies = column(companies, |company| company.uuid());
     let mut rows = sqlx::query!(
         r#"with recursive admitted as materialized (
-             select pg_try_advisory_xact_lock_shared($3) as admitted
+             select pg_try_advisory_xact_lock_shared(own_lock($3)) as admitted, set_config('portico.numbers_feed', 'on', true)
          ), turn as (
              select first.company_id, first.company_id as seed, 1 as step, (first.company_id <> all($14::uuid[]))::integer as place
              from (select coalesce(
@@ -131,6 +132,15 @@ pub async fn fan_out(
                  where event.position < coalesce(last.position, event.position + 1)
              ))
              returning position, company_id, event_id
+         ), head as (
+             insert into feed_heads as heads (company_id, last)
+             select company_id, count(*) from drained group by company_id order by company_id
+             on conflict (company_id) do update set last = heads.last + excluded.last
+             returning company_id, last
+         ), numbered as (
+             insert into feed (company_id, number, event_id)
+             select company_id, last + 1 - row_number() over (partition by company_id order by position desc), event_id
+             from drained join head using (company_id)
          ), counted_by_hour as (
              insert into event_hours as hours (company_id, hour, events)
              select company_id, date_trunc('hour', $2::timestamptz, 'UTC'), count(*) from drained group by company_id order by company_id

@@ -1,5 +1,5 @@
-//! Listens for commits. One task per instance polls for all companies with open streams and wakes the streams of the companies that
-//! have new events.
+//! Listens for events that were fanned out. One task per instance polls for all companies with open streams and wakes the streams of the
+//! companies that have new events.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,6 @@ use tokio::time::{sleep, timeout};
 
 use crate::developers::stream::queries;
 use crate::events;
-use crate::kernel::clock::Clock;
 use crate::kernel::database::{Notifications, Pool};
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::CompanyId;
@@ -21,45 +20,45 @@ use crate::kernel::lifecycle::Lifecycle;
 const RECONNECT_DELAY: Duration = Duration::from_secs(1);
 /// The poll interval without a notification.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// The delay of the second poll after a notification. Concurrent commits may have sent no notification, or had to wait for an older
-/// transaction.
+/// The delay of the second poll after a notification: another instance may be fanning out what it announced.
 const RECHECK_DELAY: Duration = Duration::from_millis(30);
 
 /// The signals that wake the streams, by company.
-#[derive(Debug, Default)]
-pub(super) struct CommitListener {
+#[derive(Debug)]
+pub(super) struct FeedListener {
     waiting: Mutex<HashMap<CompanyId, watch::Sender<()>>>,
     begun: AtomicBool,
+    /// Changes when this instance has fanned out events.
+    fanned_out: watch::Receiver<()>,
 }
 
-impl CommitListener {
+impl FeedListener {
+    pub(super) fn new(fanned_out: watch::Receiver<()>) -> Self {
+        Self { waiting: Mutex::default(), begun: AtomicBool::default(), fanned_out }
+    }
+
     /// Subscribes to the signal of a company. The first call starts the task, so that an instance without streams holds no connection.
-    pub(super) fn subscribe(
-        self: &Arc<Self>,
-        company: CompanyId,
-        pool: &Pool,
-        clock: &Clock,
-        lifecycle: &Lifecycle,
-    ) -> watch::Receiver<()> {
-        let commits = self.waiting().entry(company).or_default().subscribe();
+    pub(super) fn subscribe(self: &Arc<Self>, company: CompanyId, pool: &Pool, lifecycle: &Lifecycle) -> watch::Receiver<()> {
+        let news = self.waiting().entry(company).or_default().subscribe();
         if !self.begun.swap(true, Ordering::Relaxed) {
-            let (listener, pool, clock, stopping) = (Arc::clone(self), pool.clone(), clock.clone(), lifecycle.stopping().clone());
+            let (listener, pool, stopping) = (Arc::clone(self), pool.clone(), lifecycle.stopping().clone());
             lifecycle.spawn(async move {
                 let commits = watch::Sender::default();
                 tokio::select! {
                     () = stopping.cancelled() => {}
                     () = forward_notifications(&pool, &commits) => {}
-                    () = listener.watch(&pool, &clock, commits.subscribe()) => {}
+                    () = listener.watch(&pool, commits.subscribe()) => {}
                 }
             });
         }
-        commits
+        news
     }
 
-    async fn watch(&self, pool: &Pool, clock: &Clock, mut commits: watch::Receiver<()>) {
-        let (mut polled_until, mut recently_active) = (0, false);
+    async fn watch(&self, pool: &Pool, mut commits: watch::Receiver<()>) {
+        let (mut heads, mut recently_active, mut fanned_out) = (HashMap::new(), false, self.fanned_out.clone());
         loop {
-            let found = match self.poll(pool, clock, &mut polled_until).await {
+            fanned_out.mark_unchanged();
+            let found = match self.poll(pool, &mut heads).await {
                 Ok(found) => found,
                 Err(error) => {
                     tracing::debug!(error = chain(&error), "event streams are waiting for the database");
@@ -72,21 +71,27 @@ impl CommitListener {
                 recently_active = found || commits.has_changed().unwrap_or_default();
                 commits.mark_unchanged();
             } else {
-                recently_active = timeout(POLL_INTERVAL, commits.changed()).await.is_ok();
+                tokio::select! {
+                    // What this instance has fanned out is there. What was committed is there soon.
+                    Ok(()) = fanned_out.changed() => {}
+                    changed = timeout(POLL_INTERVAL, commits.changed()) => recently_active = changed.is_ok(),
+                }
             }
         }
     }
 
-    /// Wakes the streams of companies with events of transactions that were open at the last poll. Returns whether there were any.
-    async fn poll(&self, pool: &Pool, clock: &Clock, polled_until: &mut i64) -> Result<bool, sqlx::Error> {
+    /// Wakes the streams of companies whose feeds go further than at the last poll. Returns whether there were any.
+    async fn poll(&self, pool: &Pool, heads: &mut HashMap<CompanyId, i64>) -> Result<bool, sqlx::Error> {
         let companies = self.companies();
         if companies.is_empty() {
             return Ok(false);
         }
-        let news = queries::find_companies_with_news(&mut pool.acquire().await?, &companies, *polled_until, clock.now()).await?;
-        *polled_until = news.polled_until;
-        self.wake(&companies, &news.companies);
-        Ok(!news.companies.is_empty())
+        let now: HashMap<_, _> = queries::find_heads(&mut pool.acquire().await?, &companies).await?.into_iter().collect();
+        let with_news: Vec<_> =
+            now.iter().filter(|(company, last)| heads.get(*company) != Some(*last)).map(|(company, _)| *company).collect();
+        *heads = now;
+        self.wake(&companies, &with_news);
+        Ok(!with_news.is_empty())
     }
 
     /// The companies with open streams.
@@ -114,7 +119,7 @@ impl CommitListener {
 /// Forwards PostgreSQL notifications to `commits`.
 async fn forward_notifications(pool: &Pool, commits: &watch::Sender<()>) {
     let notified = async || -> Result<(), sqlx::Error> {
-        let mut notifications = Notifications::listen(pool, [events::PUBLISHED]).await?;
+        let mut notifications = Notifications::listen(pool, &[events::PUBLISHED]).await?;
         loop {
             commits.send_replace(());
             notifications.next().await?;
@@ -135,7 +140,7 @@ mod tests {
 
     #[test]
     fn those_with_news_are_woken_and_those_who_were_not_asked_about() {
-        let listening = CommitListener::default();
+        let listening = FeedListener::new(watch::channel(()).1);
         let company = |number| CompanyId::from(Uuid::from_u128(number));
         let wait = |number| listening.waiting().entry(company(number)).or_default().subscribe();
         let (with_news, without, late) = (wait(1), wait(2), wait(3));
