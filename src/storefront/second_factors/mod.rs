@@ -21,7 +21,7 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::openapi::object;
 
-pub use guess::{GuessRefusal, count_guess};
+pub use guess::{Counted, GuessRefusal, count_guess};
 pub use pending::{
     Handle, NewPending, PendingSignIn, app_of, consume_pending, find_pending, forget_pending, insert_pending, sweep_pending,
 };
