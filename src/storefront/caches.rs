@@ -1,10 +1,14 @@
-//! The storefront's cache ([`crate::kernel::ttl_cache`]), with a TTL of one second: stores by their key, sessions by their token.
+//! The storefront's caches. For one second ([`crate::kernel::ttl_cache`]): stores by their key, sessions by their token. As long as there is room:
+//! what is derived from the application keys.
 
 use std::sync::Arc;
 
+use axum::body::Bytes;
 use chrono::{DateTime, Utc};
 
-use crate::kernel::ids::CustomerId;
+use crate::kernel::built_cache::BuiltCache;
+use crate::kernel::crypto::Fingerprint;
+use crate::kernel::ids::{CompanyId, CustomerId};
 use crate::kernel::ttl_cache::{Generation, TtlCache};
 use crate::storefront::customers::LostClaims;
 use crate::storefront::stores::Store;
@@ -16,22 +20,33 @@ const MAX_CACHED_SESSIONS: usize = 20_000;
 /// because they would take too much memory.
 const MAX_CACHED_META_LEN: usize = 256;
 const MAX_CACHED_STORES: usize = 2_000;
+/// Each takes less than one kilobyte.
+const MAX_CACHED_KEY_SETS: usize = 2_000;
 
 /// The digest of a store key.
 type KeyDigest = [u8; 32];
 
-/// The cache of stores and sessions. Clones share it.
+/// The key sets of companies as JSON, by the application keys that they are derived from. `None` if one cannot be derived.
+pub type KeySets = BuiltCache<CompanyId, Vec<Fingerprint>, Option<Bytes>>;
+
+/// The caches. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Caches {
     /// Stores by the digest of their key.
     pub stores: TtlCache<KeyDigest, Store>,
     /// Live sessions by the number of their token.
     pub sessions: TtlCache<TokenId, Session>,
+    /// What verifies the access tokens of a company.
+    pub key_sets: Arc<KeySets>,
 }
 
 impl Caches {
     pub fn new() -> Self {
-        Self { stores: TtlCache::new(MAX_CACHED_STORES), sessions: TtlCache::new(MAX_CACHED_SESSIONS) }
+        Self {
+            stores: TtlCache::new(MAX_CACHED_STORES),
+            sessions: TtlCache::new(MAX_CACHED_SESSIONS),
+            key_sets: Arc::new(BuiltCache::new(MAX_CACHED_KEY_SETS)),
+        }
     }
 
     pub fn insert_session(&self, generation: Generation, token: TokenId, session: &Arc<Session>, now: DateTime<Utc>) {

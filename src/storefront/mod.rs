@@ -24,7 +24,7 @@
 //! registration_hooks        servers of companies that are asked before a customer registers
 //! message_providers         what the texts and mails of companies are sent by, likewise
 //! company_wordings          the wording of companies, over that of the deployment
-//! caches  messages          sessions and stores for a second; the wording of texts and mails
+//! caches  messages          sessions, stores and key sets; the wording of texts and mails
 //! tokens                    tokens of customers: issued, looked up, revoked
 //! audit                     every attempt to sign in
 //! customers                 accounts, and which identities belong to them

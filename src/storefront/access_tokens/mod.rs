@@ -7,12 +7,13 @@
 //! Not guaranteed: a token is good until it expires, also when the session or the account ends before.
 
 mod claims;
+mod key_sets;
 mod signing_key;
 
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::http::header::CACHE_CONTROL;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
@@ -70,12 +71,8 @@ async fn issue(State(storefront): State<Storefront>, caller: SignedInCustomer) -
 async fn key_set(State(storefront): State<Storefront>, Path(company): Path<String>) -> Result<Response, Problem> {
     let company = company.parse().map_err(|_| ProblemCode::RecordNotFound)?;
     issuer(&storefront, company)?;
-    let keys = SigningKey::all(&storefront.application_key, company).map_err(|error| {
-        tracing::error!(%error, "the keys of access tokens cannot be derived");
-        ProblemCode::Internal
-    })?;
-    let keys: Vec<_> = keys.into_iter().map(SigningKey::public).collect();
-    Ok(([(CACHE_CONTROL, KEYS_CACHED)], Json(json!({ "keys": keys }))).into_response())
+    let keys = key_sets::of(&storefront.caches.key_sets, &storefront.application_key, company).ok_or(ProblemCode::Internal)?;
+    Ok(([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, KEYS_CACHED)], keys).into_response())
 }
 
 /// The `iss` of a company's tokens; the address of its keys is below it.

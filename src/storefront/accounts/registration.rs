@@ -204,14 +204,19 @@ async fn register(
     languages: AcceptedLanguages,
     JsonBody(request): JsonBody<RegistrationRequest>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
-    let identity = [&request.identity, &request.email, &request.phone].into_iter().flatten().next();
-    let attempt = SignInAttempt::new(&store, Method::Registration, identity.map(String::as_str), client);
-    let flow = async {
-        storefront.challenges.admit(&store, answer, storefront.clock.now()).await?;
-        create_account(&storefront, &attempt, &request).await
+    // To its end even if the client disconnects while a hook is asked: a right code must not stay counted as a wrong one.
+    let this = storefront.clone();
+    let registering = async move {
+        let identity = [&request.identity, &request.email, &request.phone].into_iter().flatten().next();
+        let attempt = SignInAttempt::new(&store, Method::Registration, identity.map(String::as_str), client);
+        let flow = async {
+            this.challenges.admit(&store, answer, this.clock.now()).await?;
+            create_account(&this, &attempt, &request).await
+        };
+        let signed_in = audited(&this, (&attempt, &languages), flow.boxed()).await?;
+        Ok((StatusCode::CREATED, Json(signed_in.answer(&this.settings))))
     };
-    let signed_in = audited(&storefront, (&attempt, &languages), flow.boxed()).await?;
-    Ok((StatusCode::CREATED, Json(signed_in.answer(&storefront.settings))))
+    storefront.lifecycle.finish(registering).await
 }
 
 async fn create_account(storefront: &Storefront, attempt: &SignInAttempt<'_>, request: &RegistrationRequest) -> Result<Opened, Problem> {

@@ -139,8 +139,13 @@ async fn by_text_and_challenge(
 ) -> Result<Channel, IssueError> {
     match by_text(storefront, request, (recipient, request.challenge.standing), now).await {
         Err(IssueError::Refused(refusal)) if refusal.asks_for_challenge() => {
-            let standing = storefront.challenges.require(&request.challenge, now).await.map_err(IssueError::NotSolved)?;
-            by_text(storefront, request, (recipient, standing), now).await
+            let solved = storefront.challenges.require(&request.challenge, now).await;
+            if solved.is_err() && request.challenge.standing == challenges::Standing::Answered {
+                // The guard has left the refusal out, because the token might have counted.
+                let (store, who) = ((request.store.id, request.store.company_id), (Some(recipient), Some(request.client.network)));
+                sms_guard::insert_refused(&mut storefront.pool.acquire().await?, store, who, &refusal, now).await?;
+            }
+            by_text(storefront, request, (recipient, solved.map_err(IssueError::NotSolved)?), now).await
         }
         sent => sent,
     }

@@ -27,7 +27,7 @@ pub enum SecurityEvent<'a> {
         address: ClientAddress,
     },
     LockedOut {
-        /// `codes` or `passwords`.
+        /// `codes`, `passwords` or `second_factor`.
         by: &'static str,
         lockout: Lockout,
     },
@@ -158,8 +158,8 @@ pub async fn publish_security(
     Ok(())
 }
 
-/// Publishes that wrong guesses, `codes` or `passwords`, lock an account out. The last of them is counted before, in a statement of its own: it
-/// must cost something also if this fails.
+/// Publishes that wrong guesses (`codes`, `passwords` or `second_factor`) lock an account out. The last of them is counted before, in a statement
+/// of its own: it must cost something also if this fails.
 pub async fn publish_lockout(
     conn: &mut Connection,
     (store, customer): (StoreId, CustomerId),

@@ -45,16 +45,25 @@ impl From<GuessRefusal> for Problem {
     }
 }
 
-/// Counts a guess as a wrong one, if the client may make it and the customer is not locked out, and returns the sealed secret that it is
-/// compared with; `None` if the customer has no second factor. The tenth wrong one locks out, each time for longer. A right one clears the
-/// count ([`use_step`](crate::storefront::second_factors::use_step)).
+/// A guess that is counted as a wrong one, and what it is compared with.
+#[derive(Debug)]
+pub struct Counted {
+    pub sealed_secret: Vec<u8>,
+    /// The step of the code that was accepted last. No code of it, or of an earlier one, is right.
+    pub last_step: i64,
+    /// The lock-out that begins with the guess, unless it is right.
+    pub begins: Option<Lockout>,
+}
+
+/// Counts a guess as a wrong one, if the client may make it and the customer is not locked out; `None` if the customer has no second factor. The
+/// tenth wrong one locks out, each time for longer. A right one clears the count ([`use_step`](crate::storefront::second_factors::use_step)).
 ///
 /// The statement must run outside of a transaction, so that it commits on its own: parallel guesses cannot get past the limit.
 pub async fn count_guess(
     conn: &mut Connection,
     guess: &Guess,
     customer: CustomerId,
-) -> Result<Option<Result<Vec<u8>, GuessRefusal>>, sqlx::Error> {
+) -> Result<Option<Result<Counted, GuessRefusal>>, sqlx::Error> {
     let row = standing!(
         "subject as (
              select id::text as subject, id as customer_id from authenticators
@@ -72,10 +81,12 @@ pub async fn count_guess(
              from standing
              where kept.id = standing.customer_id and kept.enabled_at is not null and refused_until is null
                    and (is_favoured or coalesce(kept.locked_out_until <= $2, true) and kept.in_a_row < $14)
-             returning kept.sealed_secret
+             returning kept.sealed_secret, kept.last_step, kept.locked_out_until, kept.in_a_row, kept.lockouts,
+                       kept.in_a_row <= $14 and (kept.wrong = 0 or kept.in_a_row = $14) as begins
          )
          select is_favoured as "is_favoured!", has_failed as "has_failed!", refused_until, own.locked_out_until, own.in_a_row, own.lockouts,
-                counted.sealed_secret as "sealed_secret?"
+                counted.sealed_secret as "sealed_secret?", counted.last_step as "last_step?", counted.begins as "begins?",
+                counted.locked_out_until as "begun_until?", counted.in_a_row as "counted_in_a_row?", counted.lockouts as "counted_lockouts?"
          from standing join authenticators as own on own.id = standing.customer_id left join counted on true"#,
         guess,
         customer.uuid(),
@@ -91,8 +102,12 @@ pub async fn count_guess(
     if let Err(exceeded) = standing.admit(guess.now) {
         return Ok(Some(Err(exceeded.into())));
     }
-    // A lock-out that a parallel guess has just begun is not in the row yet.
-    let lockout = Lockout::at(guess.now, row.locked_out_until, row.in_a_row, row.lockouts);
-    let seconds = lockout.map_or(1, |lockout| seconds_until(lockout.until, guess.now));
-    Ok(Some(row.sealed_secret.ok_or(GuessRefusal::LockedOut { seconds })))
+    let (Some(sealed_secret), Some(in_a_row), Some(lockouts)) = (row.sealed_secret, row.counted_in_a_row, row.counted_lockouts) else {
+        // A lock-out that a parallel guess has just begun is not in the row yet.
+        let lockout = Lockout::at(guess.now, row.locked_out_until, row.in_a_row, row.lockouts);
+        let seconds = lockout.map_or(1, |lockout| seconds_until(lockout.until, guess.now));
+        return Ok(Some(Err(GuessRefusal::LockedOut { seconds })));
+    };
+    let begins = Lockout::at(guess.now, row.begun_until, in_a_row, lockouts).filter(|_| row.begins == Some(true));
+    Ok(Some(Ok(Counted { sealed_secret, last_step: row.last_step.unwrap_or_default(), begins })))
 }

@@ -21,9 +21,9 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::openapi::object;
 
-pub use guess::{GuessRefusal, count_guess};
+pub use guess::{Counted, GuessRefusal, count_guess};
 pub use pending::{
-    Handle, NewPending, PendingSignIn, app_of, consume_pending, find_pending, forget_pending, insert_pending, sweep_pending,
+    Handle, NewPending, PendingSignIn, app_of, consume_pending, find_pending, forget_pending, insert_pending, is_pending, sweep_pending,
 };
 pub use queries::{
     enable, find_lockout, find_offered_secret, find_second_factor, forget_wrong_codes, has_second_factor, is_recovery_code, offer_secret,

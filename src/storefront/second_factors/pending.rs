@@ -124,6 +124,18 @@ pub async fn find_pending(
     .await
 }
 
+/// Whether a sign-in of the customer waits in this app.
+pub async fn is_pending(conn: &mut Connection, customer: CustomerId, app: [u8; 32], now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select exists (select from pending_sign_ins where customer_id = $1 and app = $2 and expires_at > $3) as "is_one!""#,
+        customer.uuid(),
+        app.as_slice(),
+        now,
+    )
+    .fetch_one(conn)
+    .await
+}
+
 /// Ends the wait. Returns `false` if it has ended already. The caller has locked the account.
 pub async fn consume_pending(conn: &mut Connection, handle: &Handle) -> Result<bool, sqlx::Error> {
     let digest = handle.digest();

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, StoreId};
 use crate::storefront::challenges;
-use crate::storefront::sms_guard::recipient::{Recipient, Standing};
+use crate::storefront::sms_guard::recipient::Recipient;
 
 /// A text that is asked for: with a code, by somebody, or the notice of what happened to an account.
 #[derive(Clone, Debug)]
@@ -34,6 +34,6 @@ impl AskedText {
     }
 
     pub(super) fn is_to_stranger(&self) -> bool {
-        self.recipient.standing == Standing::Stranger
+        self.recipient.is_stranger()
     }
 }

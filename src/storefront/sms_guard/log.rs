@@ -1,6 +1,7 @@
 //! The log of texts, which is also what the guard looks back at.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use ipnet::IpNet;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -9,6 +10,7 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, CustomerId, StoreId, TextId};
 use crate::providers::sms::{DeliveryReceipt, ProviderName, TakenText};
 use crate::storefront::sms_guard::asked_text::AskedText;
+use crate::storefront::sms_guard::recipient::Recipient;
 use crate::storefront::sms_guard::refusal::TextRefusal;
 
 /// Counts a text as sent. The number is new if the store had not texted it within the day before; a text is `by_challenge` that would have been
@@ -43,15 +45,15 @@ pub(super) async fn insert_sent(
     Ok(id)
 }
 
-/// Logs a refusal. Without `asked`, no number could be read.
-pub(super) async fn insert_refused(
+/// Logs a refusal, with the recipient and the network of the client that asked. Without a recipient, no number could be read.
+pub async fn insert_refused(
     conn: &mut Connection,
     (store, company): (StoreId, CompanyId),
-    asked: Option<&AskedText>,
+    (recipient, network): (Option<&Recipient>, Option<IpNet>),
     refusal: &TextRefusal,
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
-    let number = asked.map(|asked| &asked.recipient.number);
+    let number = recipient.map(|recipient| &recipient.number);
     sqlx::query!(
         "insert into texts (id, store_id, company_id, number, number_range, country, asked_from, to_stranger, status, refusal, rule, reason,
                             details, created_at)
@@ -62,8 +64,8 @@ pub(super) async fn insert_refused(
         number.map(PhoneNumber::as_str),
         number.map(PhoneNumber::range),
         number.and_then(PhoneNumber::country),
-        asked.and_then(|asked| asked.network).map(|network| network.to_string()),
-        asked.is_some_and(AskedText::is_to_stranger),
+        network.map(|network| network.to_string()),
+        recipient.is_some_and(Recipient::is_stranger),
         refusal.name(),
         refusal.rule(),
         refusal.to_string(),

@@ -50,8 +50,8 @@ pub use asked_text::AskedText;
 pub use figures::{count_hours, count_sent, forget_hours, list_figures};
 pub use judging::{Judging, judging};
 pub use log::{
-    LoggedText, export_texts, forget_leaver, forget_texts, list_conversion, list_texts, note_code_used, note_delivery, note_taken,
-    take_back,
+    LoggedText, export_texts, forget_leaver, forget_texts, insert_refused, list_conversion, list_texts, note_code_used, note_delivery,
+    note_taken, take_back,
 };
 pub use pauses::{TextPause, list_lasting, resume, tend};
 pub use recipient::{Recipient, Standing};
@@ -80,7 +80,7 @@ async fn log_unreadable(
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
     if rate_limit::hit(conn, &format!("unreadable numbers:{}", store.0), INVALID_NUMBERS, now).await?.allowed {
-        log::insert_refused(conn, store, None, refusal, now).await?;
+        log::insert_refused(conn, store, (None, None), refusal, now).await?;
     }
     Ok(())
 }

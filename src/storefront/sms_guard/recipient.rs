@@ -38,4 +38,8 @@ impl Recipient {
     pub fn stranger(number: PhoneNumber) -> Self {
         Self { number, standing: Standing::Stranger }
     }
+
+    pub(super) fn is_stranger(&self) -> bool {
+        self.standing == Standing::Stranger
+    }
 }

@@ -76,6 +76,29 @@ async fn where_the_guard_would_pause_texts_a_stranger_who_solves_a_challenge_get
 }
 
 #[tokio::test]
+async fn a_token_that_does_not_count_is_logged_like_none() {
+    let service = ChallengeService::start().await;
+    let world = service.world(&[]).await;
+    pump(&world).await;
+    let refused = async || world.count("select count(*) from texts where refusal = 'challenge_required'").await;
+    with_token(&world, PHONE, "made-up").await.refused(403, "challenge_required");
+    let logged = latest_text(&world).await;
+    assert_eq!((&logged["number"], &logged["rule"], &logged["status"]), (&json!(PHONE), &json!("pumping"), &json!("refused")));
+    assert_eq!(world.count("select count(*) from texts where status = 'refused' and to_stranger and asked_from is not null").await, 1);
+    // One that counts lets the text through, so nothing was refused. Used again, it does not count.
+    with_token(&world, PHONE, "solved-1").await.ok(200);
+    assert_eq!(refused().await, 1);
+    with_token(&world, "+12015550124", "solved-1").await.refused(403, "challenge_required");
+    assert_eq!(refused().await, 2);
+
+    let nowhere = ("storefront.challenge.verify_url", "http://127.0.0.1:9/siteverify");
+    let kind = [("storefront.challenge.kind", "attestation"), ("storefront.challenge.secret", "secret")];
+    let strict = world.reconfigured("", &[&kind[..], &[nowhere, ("storefront.challenge.when_unavailable", "refuse")]].concat());
+    with_token(&strict, "+12015550125", "solved-2").await.refused(503, "provider_unavailable");
+    assert_eq!(refused().await, 3, "nor does one that nobody can verify");
+}
+
+#[tokio::test]
 async fn it_is_asked_for_close_to_a_limit_and_lifts_no_limit_that_bounds_a_loss() {
     let service = ChallengeService::start().await;
     let world = service.world(&[]).await;

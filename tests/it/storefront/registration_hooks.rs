@@ -8,6 +8,7 @@ use portico::callers::Scope;
 use portico::operators::Role;
 use reqwest::Method;
 use serde_json::{Value, json};
+use tokio::select;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -15,6 +16,7 @@ use crate::support::customers::{EMAIL, PASSWORD, login, wrong};
 use crate::support::identity_provider::{IdentityProvider, another, claims_of_a, rsa};
 use crate::support::page::json_below;
 use crate::support::receiver::{Received, Receiver, Reply};
+use crate::support::waiting::until;
 use crate::support::{Answer, World};
 
 const PAGE: &str = include_str!("../../../docs/storefront.md");
@@ -124,6 +126,28 @@ async fn a_refusal_is_told_in_its_words_and_uses_up_nothing_but_five_questions()
     }
     world.open_account(bob, &code).await.refused(422, "code_locked");
     assert_eq!(receiver.count(), 10, "nobody asks for ever");
+}
+
+#[tokio::test]
+async fn a_client_that_hangs_up_meanwhile_changes_nothing() {
+    let world = World::new().await;
+    let (receiver, hook) = world.registration_hook(json!({})).await;
+    let code = world.creation_code(EMAIL).await;
+    for (asked, (mode, accounts)) in [("refuse", 0), ("allow", 1)].into_iter().enumerate() {
+        world.hook_act(Method::PUT, &hook, "", json!({ "on_failure": mode })).await.ok(200);
+        let released = CancellationToken::new();
+        receiver.will([Reply::When(released.clone())]);
+        select! {
+            answer = world.open_account(EMAIL, &code) => panic!("{answer:?}"),
+            () = receiver.waits_for(asked + 1) => {}
+        }
+        // The service learns of it at the latest with the next requests.
+        world.creation_code("bob@example.com").await;
+        released.cancel();
+        until("the guess is not a wrong one", async || world.count("select count(*) from wrong_codes where wrong > 0").await == 0).await;
+        assert_eq!(world.count("select count(*) from customers").await, accounts, "{mode}");
+    }
+    world.open_account(EMAIL, &code).await.refused(422, "code_invalid");
 }
 
 #[tokio::test]

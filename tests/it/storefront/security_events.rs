@@ -2,10 +2,12 @@
 
 use chrono::TimeDelta;
 use futures::future::{join, join_all};
+use portico::kernel::clock::timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::World;
+use crate::support::authenticator_app::{enrol, finish, handle, offer};
 use crate::support::customers::{EMAIL, PASSWORD, PHONE, home, login, token, wrong};
 
 const PAGE: &str = include_str!("../../../docs/webhooks.md");
@@ -141,6 +143,37 @@ async fn a_lock_out_by_codes_is_published_once_and_not_if_the_tenth_is_right() {
     world.accept_events().await;
     world.guess(PHONE, "123456").await.refused(429, "identity_locked_out");
     assert_eq!(published(&world, NAMES[1]).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_lock_out_of_the_second_factor_is_published_once_and_not_if_the_tenth_is_right() {
+    let world = World::new().await;
+    offer(&world, "optional").await;
+    let ada = world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    let app = enrol(&world, &token(&ada)).await;
+    world.pass(TimeDelta::minutes(2));
+    let (waiting, code) = (handle(login(&world, EMAIL, PASSWORD).await), app.wrong_code(&world));
+    join_all((0..12).map(|_| finish(&world, &waiting, &code))).await;
+    let told = published(&world, NAMES[1]).await;
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!((&told[0]["id"], &told[0]["locked_out_by"]), (&ada["customer"]["id"], &json!("second_factor")));
+    assert_eq!((&told[0]["lockouts"], &told[0]["locked_for_good"]), (&json!(1), &json!(false)));
+    assert_eq!(told[0]["locked_out_until"], timestamp(world.clock.now() + TimeDelta::minutes(15)));
+
+    world.pass(TimeDelta::minutes(15));
+    let after_nine_wrong_ones = async |last: &str| {
+        let waiting = handle(login(&world, EMAIL, PASSWORD).await);
+        for _ in 0..9 {
+            finish(&world, &waiting, &app.wrong_code(&world)).await.refused(422, "code_invalid");
+        }
+        finish(&world, &waiting, last).await
+    };
+    let right = app.code(&world);
+    after_nine_wrong_ones(&right).await.ok(200);
+    assert_eq!(published(&world, NAMES[1]).await.len(), 1);
+    // Whoever has seen a code that was used locks out with it and is not overlooked.
+    after_nine_wrong_ones(&right).await.refused(422, "code_invalid");
+    assert_eq!(published(&world, NAMES[1]).await.len(), 2);
 }
 
 #[tokio::test]

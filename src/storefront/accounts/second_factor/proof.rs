@@ -11,8 +11,9 @@ use crate::storefront::access::SignedInCustomer;
 use crate::storefront::accounts::failed_proof;
 use crate::storefront::audit::Method;
 use crate::storefront::codes::SubmittedCode;
+use crate::storefront::customers;
 use crate::storefront::guessing::{self, Client, Exceeded, Guess, Kind};
-use crate::storefront::second_factors::{self, GuessRefusal, RecoveryCode};
+use crate::storefront::second_factors::{self, Counted, GuessRefusal, RecoveryCode};
 use crate::storefront::state::Storefront;
 
 pub const REFUSALS: &[ProblemCode] = &[ProblemCode::CodeInvalid, ProblemCode::IdentityLockedOut, ProblemCode::GuessesExceeded];
@@ -94,11 +95,14 @@ async fn judge_code(storefront: &Storefront, guess: Guess, customer: CustomerId,
     let mut conn = storefront.pool.acquire().await?;
     let counted = second_factors::count_guess(&mut conn, &guess, customer).await?.ok_or(ProblemCode::CodeInvalid)?;
     let refused = |refusal: &GuessRefusal| storefront.metrics.refused_guess("second_factor", refusal.as_str());
-    let sealed = counted.inspect_err(refused)?;
-    let secret = second_factors::open(&storefront.application_key, customer, &sealed).map_err(unreadable)?;
-    match secret.step_of(digits.expose_secret(), guess.now) {
+    let Counted { sealed_secret, last_step, begins } = counted.inspect_err(refused)?;
+    let secret = second_factors::open(&storefront.application_key, customer, &sealed_secret).map_err(unreadable)?;
+    match secret.step_of(digits.expose_secret(), guess.now).filter(|step| *step > last_step) {
         Some(step) => Ok(Proven { customer, guess, by: By::Step(step) }),
         None => {
+            if let Some(lockout) = begins {
+                customers::publish_lockout(&mut conn, (guess.store, customer), ("second_factor", lockout), guess.now).await;
+            }
             guessing::note_wrong(&mut conn, &storefront.challenges.suspects, &guess, &subject(customer)).await?;
             Err(ProblemCode::CodeInvalid.into())
         }

@@ -6,11 +6,11 @@ use chrono::{DateTime, Utc};
 
 use crate::contact::{EmailAddress, Identity};
 use crate::kernel::crypto::sha256;
-use crate::kernel::database::{Connection, violated_constraint};
-use crate::kernel::ids::CustomerId;
+use crate::kernel::database::{Connection, Transaction, violated_constraint};
+use crate::kernel::ids::{CustomerId, StoreId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::kernel::rate_limit::{self, Rule};
-use crate::providers::identity::{Flaw, VerifiedIdentity, VerifyError};
+use crate::providers::identity::{Flaw, PresentedToken, VerifiedIdentity, VerifyError};
 use crate::storefront::accounts::signed_in::Opened;
 use crate::storefront::accounts::social::queries::{self, Use};
 use crate::storefront::audit::SignInAttempt;
@@ -18,6 +18,7 @@ use crate::storefront::codes;
 use crate::storefront::customers::{self, Customer, LostClaims, NewCustomer, Profile};
 use crate::storefront::purpose::CODE_LIFETIME;
 use crate::storefront::registration_hooks::StoreHook;
+use crate::storefront::second_factors;
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 use crate::storefront::tokens;
@@ -107,11 +108,10 @@ async fn try_to_sign_in(
         Some(token) => queries::use_token(&mut tx, store.id, token, &attempt.client.client(), now).await?,
         None => Use::First,
     };
-    match token_use {
-        Use::First => {}
-        Use::Repeated { customer, session } if tokens::is_signed_in(&mut tx, customer, session, now).await? => {}
-        Use::Repeated { .. } | Use::Spent => return Err(VerifyError::from(Flaw::Used).into()),
+    if !may_be_used(&mut tx, attempt, token_use, now).await? {
+        return Err(VerifyError::from(Flaw::Used).into());
     }
+    let token_use = (identity.token.as_ref(), token_use);
     let linked = queries::find_linked(&mut tx, store.id, identity).await?;
     let is_linked_now = linked.is_none();
     let found = match linked {
@@ -119,8 +119,7 @@ async fn try_to_sign_in(
         None => match find_or_open(storefront, &mut tx, (attempt, identity), (typed, may_open), now).await? {
             Found::Account(owner, None) if storefront.asks_second_factor(&mut tx, attempt, owner.id).await? => {
                 let pending = storefront.await_second_factor(&mut tx, attempt, &owner, None, now).await?;
-                tx.commit().await?;
-                return Ok(Tried::Opened(pending));
+                return Ok(Tried::Opened(commit(tx, store.id, token_use, pending).await?));
             }
             Found::Account(customer, lost) if queries::link(&mut tx, store.id, identity, customer.id, now).await? => {
                 Some((*customer, lost))
@@ -144,22 +143,50 @@ async fn try_to_sign_in(
         }
         Some(_) => return Err(ProblemCode::ProviderLinkSuspended.into()),
     }
-    if let Use::Repeated { customer: first, .. } = token_use
-        && first != customer.id
-    {
-        return Err(VerifyError::from(Flaw::Used).into());
-    }
     let is_new = lost.is_some();
     let opened = storefront.sign_in(&mut tx, attempt, customer, now).await?;
-    if let (Some(token), Use::First, Opened::Session(signed_in)) = (&identity.token, token_use, &opened) {
-        queries::note_session(&mut tx, store.id, token, (signed_in.customer.id, signed_in.session)).await?;
-    }
-    tx.commit().await?;
+    let opened = commit(tx, store.id, token_use, opened).await?;
     if let Some(lost) = lost {
         storefront.caches.invalidate_losers(lost);
     }
     let linked = (is_linked_now && !is_new).then(|| identity.provider.clone());
     Ok(Tried::Opened(opened.with(|signed_in| signed_in.linked = linked)))
+}
+
+/// Whether a token may be used: for the first time, or again as long as what it has opened lasts.
+async fn may_be_used(conn: &mut Connection, attempt: &SignInAttempt<'_>, token_use: Use, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+    match token_use {
+        Use::First => Ok(true),
+        Use::Repeated { customer, session: Some(session) } => tokens::is_signed_in(conn, customer, session, now).await,
+        Use::Repeated { customer, session: None } => {
+            let app = second_factors::app_of(attempt.store.key_id, attempt.client.user_agent.as_deref());
+            second_factors::is_pending(conn, customer, app, now).await
+        }
+        Use::Spent => Ok(false),
+    }
+}
+
+/// Commits a sign-in, with what its token has opened. A repeated one opens nothing more than it did: the same account, and no session if the first
+/// sign-in had to wait for the second factor.
+async fn commit(
+    mut tx: Transaction<'static>,
+    store: StoreId,
+    (token, token_use): (Option<&PresentedToken>, Use),
+    opened: Opened,
+) -> Result<Opened, Problem> {
+    let (customer, session) = match &opened {
+        Opened::Session(signed_in) => (signed_in.customer.id, Some(signed_in.session)),
+        Opened::Pending(customer, _) => (*customer, None),
+    };
+    match (token_use, token) {
+        (Use::First, Some(token)) => queries::note_sign_in(&mut tx, store, token, (customer, session)).await?,
+        (Use::Repeated { customer: first, session: of_first }, _) if first != customer || of_first.is_none() && session.is_some() => {
+            return Err(VerifyError::from(Flaw::Used).into());
+        }
+        _ => {}
+    }
+    tx.commit().await?;
+    Ok(opened)
 }
 
 /// The account of somebody whose subject is not linked yet.

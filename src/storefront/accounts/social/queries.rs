@@ -22,7 +22,8 @@ pub(super) enum Use {
     /// the first one: to the same customer, and only as long as that session lasts.
     Repeated {
         customer: CustomerId,
-        session: TokenId,
+        /// `None` if the first sign-in had to wait for the second factor. The second one waits too then, and only while one waits in the app.
+        session: Option<TokenId>,
     },
     Spent,
 }
@@ -38,7 +39,7 @@ pub(super) async fn use_token(
     let used = sqlx::query!(
         r#"insert into used_identity_tokens as kept (store_id, digest, expires_at, used_at, client) values ($1, $2, $3, $4, $5)
          on conflict on constraint used_identity_tokens_pkey do update set repeats = kept.repeats + 1
-         where kept.client = $5 and kept.used_at > $6 and kept.repeats < $7 and kept.session is not null
+         where kept.client = $5 and kept.used_at > $6 and kept.repeats < $7 and kept.customer_id is not null
          returning customer_id as "customer_id: CustomerId", session"#,
         store.uuid(),
         token.digest.as_slice(),
@@ -52,24 +53,24 @@ pub(super) async fn use_token(
     .await?;
     Ok(match used.map(|row| (row.customer_id, row.session)) {
         None => Use::Spent,
-        Some((Some(customer), Some(session))) => Use::Repeated { customer, session: TokenId::of(session) },
-        Some(_) => Use::First,
+        Some((Some(customer), session)) => Use::Repeated { customer, session: session.map(TokenId::of) },
+        Some((None, _)) => Use::First,
     })
 }
 
-/// Notes the session that a token has opened.
-pub(super) async fn note_session(
+/// Notes whom a token has signed in, and the session that it has opened, unless the sign-in waits for the second factor.
+pub(super) async fn note_sign_in(
     conn: &mut Connection,
     store: StoreId,
     token: &PresentedToken,
-    (customer, session): (CustomerId, TokenId),
+    (customer, session): (CustomerId, Option<TokenId>),
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update used_identity_tokens set customer_id = $3, session = $4 where store_id = $1 and digest = $2",
         store.uuid(),
         token.digest.as_slice(),
         customer.uuid(),
-        session.number(),
+        session.map(TokenId::number),
     )
     .execute(conn)
     .await?;

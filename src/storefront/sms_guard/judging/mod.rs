@@ -105,9 +105,10 @@ async fn judge_group(
                     pauses::begin(conn, asked.store, asked.company, new).await?;
                     known.pauses.insert((asked.store, new.pause.scope.clone()), new.into());
                 }
-                // Whoever has sent a token comes back as soon as it is verified.
+                // Whoever has sent a token comes back as soon as it is verified. One that does not count is logged then.
                 if !(refusal.asks_for_challenge() && asked.challenge == challenges::Standing::Answered) {
-                    log::insert_refused(conn, (asked.store, asked.company), Some(asked.as_ref()), &refusal, asked.at).await?;
+                    let who = (Some(&asked.recipient), asked.network);
+                    log::insert_refused(conn, (asked.store, asked.company), who, &refusal, asked.at).await?;
                 }
                 Err(refusal)
             }

@@ -66,15 +66,45 @@ async fn codes_and_identity_providers_are_asked_too_and_link_nothing() {
     // A provider that vouches for the address opens the account, but does not become a way in of its own by that.
     let claims = with(&claims_of_b(&world, "8"), json!({ "email": EMAIL, "email_verified": true }));
     let vouched = json!({ "idToken": rsa().sign(&claims), "clientId": crate::support::identity_provider::APP });
-    let by_address = handle(world.storefront("customers/login-with-idp-b").json(&vouched).send().await);
+    let by_vouched = async || handle(world.storefront("customers/login-with-idp-b").from("203.0.113.9").json(&vouched).send().await);
+    let (by_address, again) = (by_vouched().await, by_vouched().await);
     assert_eq!((sessions(&world).await, world.count("select count(*) from provider_links").await), (1, 1));
-    for waiting in [by_code, by_link, by_address] {
+    for waiting in [by_code, by_link, by_address, again] {
         let answer = finish(&world, &waiting, &app.next_code(&world)).await.ok(200);
         assert_eq!(me(&world, &token(&answer)).await["email"], EMAIL);
     }
     // Whoever has no account yet has no second factor.
     let stranger = json!({ "identityToken": rsa().sign(&another(&claims_of_a(&world, "9"))) });
     world.storefront("customers/login-with-idp-a").json(&stranger).send().await.ok(200);
+}
+
+#[tokio::test]
+async fn an_identity_token_of_a_waiting_sign_in_opens_no_session_and_waits_again_for_its_client_alone() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    let (ada, _) = ada(&world).await;
+    let claims = claims_of_a(&world, "7");
+    let linked = json!({ "identityToken": rsa().sign(&claims) });
+    world.storefront("customers/link-idp-a").token(&ada).json(&linked).send().await.ok(200);
+    let present = async |address: &str, agent: &str, body: &Value| {
+        world.storefront("customers/login-with-idp-a").from(address).header("user-agent", agent).json(body).send().await
+    };
+    let body = json!({ "identityToken": rsa().sign(&another(&claims)) });
+    let first = handle(present("203.0.113.9", "Shop/2.1", &body).await);
+    assert_ne!(handle(present("203.0.113.9", "Shop/2.1", &body).await), first);
+    present("203.0.113.66", "Shop/2.1", &body).await.refused(401, "identity_not_verified");
+    present("203.0.113.9", "curl", &body).await.refused(401, "identity_not_verified");
+    world.pass(TimeDelta::minutes(1));
+    present("203.0.113.9", "Shop/2.1", &body).await.refused(401, "identity_not_verified");
+
+    let body = json!({ "identityToken": rsa().sign(&another(&claims)) });
+    handle(present("203.0.113.9", "Shop/2.1", &body).await);
+    let list = world.api(Method::GET, &format!("/storefront/int/v1/customers?email={EMAIL}")).send().await.ok(200);
+    let path = format!("/storefront/int/v1/customers/{}/remove-second-factor", list["customers"][0]["id"].as_str().unwrap());
+    world.api(Method::POST, &path).json(&json!({})).send().await.ok(200);
+    // Nothing waits any more, and what the token has begun was no session.
+    present("203.0.113.9", "Shop/2.1", &body).await.refused(401, "identity_not_verified");
+    assert_eq!(sessions(&world).await, 1);
 }
 
 #[tokio::test]
