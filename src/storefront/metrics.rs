@@ -85,7 +85,7 @@ crate::labels! {
 crate::labels! {
     /// Of what a provider reports of a text.
     pub struct ReceiptLabels {
-        /// Its name in the settings.
+        /// Its name in the settings, or `own` of any that is a company's.
         pub provider: &'static str,
         /// `delivered`, `undelivered`, `failed`, `not_final`, or `ignored`: of an unknown text, or no news.
         pub outcome: &'static str,

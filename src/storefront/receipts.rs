@@ -2,6 +2,9 @@
 //!
 //! A provider is told the address with each text. Its token is a MAC of the application key, so nobody else knows it; Twilio also signs what it
 //! sends. A receipt of an unknown text, and one that says nothing final, is answered like any other, because a provider repeats what is refused.
+//!
+//! The provider of a company has an address of its own. It is heard about the texts that it has taken, and about no others: a company could
+//! make up what its own provider reports.
 
 use axum::body::Bytes;
 use axum::extract::{FromRef, Path, RawQuery, State};
@@ -13,7 +16,7 @@ use url::form_urlencoded;
 
 use crate::kernel::openapi::{Description, OperationDoc, object};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::providers::sms::{RECEIPTS_PATH, ReceivedReceipt};
+use crate::providers::sms::{RECEIPTS_PATH, ReceivedReceipt, Reporter};
 use crate::storefront::sms_guard;
 use crate::storefront::state::Storefront;
 
@@ -41,10 +44,10 @@ pub fn receipt_description() -> Description {
         OperationDoc::new(summary)
             .identified(id.to_owned())
             .authenticated_by(&[])
-            .at("provider", "The name of the provider in `sms.providers`.")
+            .at("provider", "The name of the provider in `sms.providers`, or the id of the message provider of a company.")
             .at("token", "The token of the address that the provider was told.")
             .answering(StatusCode::OK, answer())
-            .refusing(&[ProblemCode::RecordNotFound, ProblemCode::CallbackNotGenuine])
+            .refusing(&[ProblemCode::RecordNotFound, ProblemCode::CallbackNotGenuine, ProblemCode::Overloaded])
     };
     let posted = operation("Receive what an SMS provider reports of a text.", "post_storefront_receipts")
         .taking_header("X-Twilio-Signature", "The signature, if the provider signs.")
@@ -89,7 +92,11 @@ async fn receive(
 ) -> Result<Json<Value>, Problem> {
     let provider = storefront.sms.reporting(provider, token).ok_or(ProblemCode::RecordNotFound)?;
     let received = ReceivedReceipt { fields: &fields()?, signature };
-    let receipt = storefront.sms.read_receipt((provider, token), &received).map_err(|_| ProblemCode::CallbackNotGenuine)?;
+    let (sms, _turn) = match provider {
+        Reporter::OfSettings(_) => (storefront.sms.clone(), None),
+        Reporter::Own(id) => storefront.message_providers.reporting(id).await.map(|(sms, turn)| (sms, Some(turn)))?,
+    };
+    let receipt = sms.read_receipt((provider, token), &received).map_err(|_| ProblemCode::CallbackNotGenuine)?;
     let outcome = match &receipt {
         None => "not_final",
         Some(receipt) => {
@@ -98,7 +105,7 @@ async fn receive(
             if is_news { receipt.delivery.as_str() } else { "ignored" }
         }
     };
-    storefront.metrics.received_receipt(provider.as_str(), outcome);
+    storefront.metrics.received_receipt(provider.label(), outcome);
     Ok(Json(json!({ "status": "ok" })))
 }
 

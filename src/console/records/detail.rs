@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use crate::console::Console;
 use crate::console::addresses::{HOME, list_address, record_address, record_form_address};
 use crate::console::cell::Cell;
-use crate::console::records::{find_kind, may, member, title_of};
+use crate::console::records::{find_kind, may, member, server, title_of};
 use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
 use crate::resources::{Operation, label};
@@ -23,6 +23,8 @@ struct DetailPage {
     address: String,
     changeable: bool,
     deletable: bool,
+    /// What else can be done with the record, and where.
+    acts: Vec<(&'static str, String)>,
     fields: Vec<(String, Cell)>,
     /// What else is told about the record, and where.
     related: Vec<(&'static str, String)>,
@@ -78,6 +80,7 @@ pub(super) async fn show(
         address: record_form_address(kind, &shown),
         changeable: may(&caller, kind, Operation::Change),
         deletable: may(&caller, kind, Operation::Delete),
+        acts: server::acts(&caller, kind, record),
         fields: members.map(|(name, _)| (label(name), member(&ui, &console.kinds, kind, record, name))).collect(),
         related: related.into_iter().filter_map(|(name, address)| Some((name, address?))).collect(),
         id: shown.clone(),

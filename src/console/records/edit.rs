@@ -241,7 +241,7 @@ async fn page(console: &Console, visitor: Visitor, kind: &KindDoc, id: Option<&s
 }
 
 /// The page of the new record; if the API shows something only now, a page that says so first.
-fn created(kind: &KindDoc, ui: Ui, record: &Value) -> Response {
+pub(super) fn created(kind: &KindDoc, ui: Ui, record: &Value) -> Response {
     let id = record["id"].as_str().unwrap_or_default();
     let address = record_address(kind, id);
     let secrets: Vec<_> =

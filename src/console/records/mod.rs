@@ -5,7 +5,9 @@
 //! From top to bottom; a room uses only rooms below it.
 //!
 //! ```text
-//! list  detail  edit       the pages
+//! list  detail             the pages
+//! server                   a test of a server that the company has named, and a new secret for it
+//! edit                     the forms
 //! entry                    what a form asks for, and how what was entered becomes a body
 //! event_picker             the choice of events
 //! ```
@@ -15,6 +17,7 @@ mod edit;
 mod entry;
 mod event_picker;
 mod list;
+mod server;
 
 use axum::Router;
 use axum::routing::get;
@@ -36,6 +39,8 @@ pub(super) fn routes() -> Router<Console> {
         .route("/records/{namespace}/{plural}/{id}", get(detail::show))
         .route("/records/{namespace}/{plural}/{id}/edit", get(edit::ask_change).post(edit::change))
         .route("/records/{namespace}/{plural}/{id}/delete", get(detail::ask_delete).post(detail::delete))
+        .route("/records/{namespace}/{plural}/{id}/test", get(server::ask_test).post(server::test))
+        .route("/records/{namespace}/{plural}/{id}/rotate-secret", get(server::ask_rotate).post(server::rotate))
 }
 
 /// The kind of these names, if the caller may look at its records.

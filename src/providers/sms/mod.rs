@@ -44,7 +44,7 @@ use receipt::Receipts;
 pub use failure::{ProviderAnswer, SendTextErrorKind, TextNotSent};
 pub use own::{OwnSettings, OwnSms};
 pub use providers::{OwnHttpSettings, ProviderName, Settings};
-pub use receipt::{Delivery, DeliveryReceipt, NotGenuine, PATH as RECEIPTS_PATH, ReceivedReceipt};
+pub use receipt::{Delivery, DeliveryReceipt, NotGenuine, PATH as RECEIPTS_PATH, ReceivedReceipt, Reporter};
 pub use settings::SettingsError;
 
 /// A text to one number.
@@ -64,8 +64,8 @@ pub struct Text<'a> {
 /// A text that a provider has taken, and will report of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TakenText {
-    /// The name of the provider in `sms.providers`.
-    pub provider: ProviderName,
+    /// Who reports of it.
+    pub provider: Reporter,
     /// What the provider calls the text.
     pub message: String,
 }
@@ -129,19 +129,23 @@ impl Sms {
     }
 
     /// The provider that is told this address for its receipts. `None`: nobody is.
-    pub fn reporting(&self, provider: &str, token: &str) -> Option<ProviderName> {
+    pub fn reporting(&self, provider: &str, token: &str) -> Option<Reporter> {
         let provider = provider.parse().ok()?;
         self.receipts.as_ref()?.has_made(provider, token).then_some(provider)
+    }
+
+    /// The address for the receipts of a provider. `None`: no receipts are received.
+    pub fn receipts_url(&self, provider: Reporter) -> Option<String> {
+        self.receipts.as_ref().map(|receipts| receipts.url(provider))
     }
 
     /// Reads a receipt of a provider whose address has this token. `None`: it says nothing final.
     pub fn read_receipt(
         &self,
-        (provider, token): (ProviderName, &str),
+        (provider, token): (Reporter, &str),
         received: &ReceivedReceipt<'_>,
     ) -> Result<Option<DeliveryReceipt>, NotGenuine> {
-        let (Some(receipts), Some(found)) = (&self.receipts, self.providers.iter().find(|found| found.of_settings() == Some(provider)))
-        else {
+        let (Some(receipts), Some(found)) = (&self.receipts, self.providers.iter().find(|found| found.reporter() == provider)) else {
             return Ok(None);
         };
         found.read_receipt(&receipts.url_with(provider, token), received)
@@ -149,10 +153,9 @@ impl Sms {
 
     async fn hand_over(&self, text: &Text<'_>) -> Result<Option<TakenText>, TextNotSent> {
         let send = async |provider: &Provider| {
-            let reporting = self.receipts.as_ref().zip(provider.of_settings());
-            let callback = reporting.map(|(receipts, name)| receipts.url(name));
+            let callback = self.receipts_url(provider.reporter());
             let message = provider.send(text, callback.as_deref()).await?;
-            Ok(reporting.zip(message).map(|((_, provider), message)| TakenText { provider, message }))
+            Ok(callback.and(message).map(|message| TakenText { provider: provider.reporter(), message }))
         };
         let mut answers = Vec::new();
         // The filter runs lazily, right before each attempt: an open breaker may admit this text as its trial.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use reqwest::Client as HttpClient;
 use secrecy::SecretString;
 
+use crate::kernel::ids::MessageProviderId;
 use crate::providers::hook::Hook;
 use crate::providers::sms::failure::{ProviderAnswer, TextNotSent};
 use crate::providers::sms::provider::Provider;
@@ -62,10 +63,10 @@ impl OwnSms {
 }
 
 impl Sms {
-    /// Builds the provider of a company. Nothing is requested.
-    pub fn own(&self, settings: OwnSettings) -> Result<OwnSms, SettingsError> {
+    /// Builds the provider of a company, with the id of its record. Nothing is requested.
+    pub fn own(&self, id: MessageProviderId, settings: OwnSettings) -> Result<OwnSms, SettingsError> {
         let client = Client::own(settings, &self.settings)?;
-        Ok(OwnSms(Arc::new(Provider::own(client, self.settings.breaker, self.metrics.clone()))))
+        Ok(OwnSms(Arc::new(Provider::own(id, client, self.settings.breaker, self.metrics.clone()))))
     }
 
     /// The provider of a company and, if it falls back, those of the settings after it.

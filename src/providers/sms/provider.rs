@@ -6,23 +6,22 @@ use chrono::{DateTime, Utc};
 use tokio::sync::Semaphore;
 use url::Url;
 
+use crate::kernel::ids::MessageProviderId;
 use crate::providers::sms::breaker::Breaker;
 use crate::providers::sms::exchange::Receipt;
 use crate::providers::sms::failure::{SendTextError, SendTextErrorKind};
 use crate::providers::sms::metrics::Metrics;
 use crate::providers::sms::providers::Client;
-use crate::providers::sms::{DeliveryReceipt, NotGenuine, ProviderName, ReceivedReceipt, Settings, SettingsError, Text, breaker};
+use crate::providers::sms::{DeliveryReceipt, NotGenuine, ProviderName, ReceivedReceipt, Reporter, Settings, SettingsError, Text, breaker};
 
-/// The name of every provider of a company.
-const OWN: &str = "own";
 /// The texts that one company's provider is asked to send at the same time, for each instance.
 const MAX_AT_ONCE: usize = 50;
 
 /// A provider with its circuit breaker.
 #[derive(Debug)]
 pub(super) struct Provider {
-    /// Which of the settings it is. `None`: that of a company.
-    of_settings: Option<ProviderName>,
+    /// Which one it is, as it reports of texts.
+    reporter: Reporter,
     client: Client,
     breaker: Mutex<Breaker>,
     /// How many texts it may be asked to send at the same time. A provider of the settings has no such limit.
@@ -33,22 +32,23 @@ pub(super) struct Provider {
 impl Provider {
     pub(super) fn new(name: ProviderName, settings: &Settings, metrics: Metrics) -> Result<Self, SettingsError> {
         let client = Client::new(name, settings)?;
-        Ok(Self { of_settings: Some(name), client, breaker: Mutex::new(Breaker::new(settings.breaker)), places: None, metrics })
+        let breaker = Mutex::new(Breaker::new(settings.breaker));
+        Ok(Self { reporter: Reporter::OfSettings(name), client, breaker, places: None, metrics })
     }
 
     /// The provider of a company.
-    pub(super) fn own(client: Client, breaker: breaker::Settings, metrics: Metrics) -> Self {
+    pub(super) fn own(id: MessageProviderId, client: Client, breaker: breaker::Settings, metrics: Metrics) -> Self {
         let places = Some(Semaphore::new(MAX_AT_ONCE));
-        Self { of_settings: None, client, breaker: Mutex::new(Breaker::new(breaker)), places, metrics }
+        Self { reporter: Reporter::Own(id), client, breaker: Mutex::new(Breaker::new(breaker)), places, metrics }
     }
 
-    /// Which of the settings it is. `None`: that of a company.
-    pub(super) fn of_settings(&self) -> Option<ProviderName> {
-        self.of_settings
+    /// Which one it is, as it reports of texts.
+    pub(super) fn reporter(&self) -> Reporter {
+        self.reporter
     }
 
     pub(super) fn name(&self) -> &'static str {
-        self.of_settings.map_or(OWN, ProviderName::as_str)
+        self.reporter.label()
     }
 
     pub(super) fn address(&self) -> Option<Url> {

@@ -1,14 +1,57 @@
 //! Receipts: what a provider reports of a text after it has taken it. The URL that a receipt is sent to goes out with each text. It has a token
 //! that only this service can make, because not every provider signs what it sends.
 
+use std::fmt;
+use std::str::FromStr;
+
 use url::Url;
 
 use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::ids::MessageProviderId;
 use crate::providers::sms::ProviderName;
 
 const PURPOSE: &str = "receipts of texts";
-/// The path of the route, below the base of the URL. `{provider}` and `{token}` follow.
+/// The path of the route, below the base of the URL. `{provider}`, a [`Reporter`], and `{token}` follow.
 pub const PATH: &str = "storefront/receipts";
+
+/// The name of every provider of a company in logs and metrics.
+const OWN: &str = "own";
+
+/// Who reports of texts, as the URL and the log of texts name it: `twilio`, `messageprovider_…`. A provider is heard about its own texts only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reporter {
+    /// A provider of the settings.
+    OfSettings(ProviderName),
+    /// The provider of a company.
+    Own(MessageProviderId),
+}
+
+impl Reporter {
+    /// The name in logs and metrics.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::OfSettings(name) => name.as_str(),
+            Self::Own(_) => OWN,
+        }
+    }
+}
+
+impl fmt::Display for Reporter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OfSettings(name) => f.write_str(name.as_str()),
+            Self::Own(id) => id.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Reporter {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.parse().map(Self::Own).or_else(|_| text.parse().map(Self::OfSettings))
+    }
+}
 
 /// What became of a text. Each is final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,18 +121,18 @@ impl Receipts {
     }
 
     /// The URL that a provider is told.
-    pub(super) fn url(&self, provider: ProviderName) -> String {
-        self.url_with(provider, &hex::encode(self.key.mac(PURPOSE, provider.as_str().as_bytes())))
+    pub(super) fn url(&self, provider: Reporter) -> String {
+        self.url_with(provider, &hex::encode(self.key.mac(PURPOSE, provider.to_string().as_bytes())))
     }
 
     /// The same with a token that was made before.
-    pub(super) fn url_with(&self, provider: ProviderName, token: &str) -> String {
-        format!("{}/{PATH}/{}/{token}", self.base.as_str().trim_end_matches('/'), provider.as_str())
+    pub(super) fn url_with(&self, provider: Reporter, token: &str) -> String {
+        format!("{}/{PATH}/{provider}/{token}", self.base.as_str().trim_end_matches('/'))
     }
 
     /// Whether this service has made the token for the provider, with whichever key.
-    pub(super) fn has_made(&self, provider: ProviderName, token: &str) -> bool {
+    pub(super) fn has_made(&self, provider: Reporter, token: &str) -> bool {
         let Ok(token) = hex::decode(token) else { return false };
-        self.key.macs(PURPOSE, provider.as_str().as_bytes()).any(|mac| mac.is(&token))
+        self.key.macs(PURPOSE, provider.to_string().as_bytes()).any(|mac| mac.is(&token))
     }
 }

@@ -25,3 +25,13 @@ crate::text_enum! {
         Webhook = "webhook",
     }
 }
+
+impl ProviderKind {
+    /// Whether the service reports whether a text arrived.
+    pub fn sends_receipts(self) -> bool {
+        match self {
+            Self::Twilio | Self::Vonage => true,
+            Self::Http | Self::Smtp | Self::Webhook => false,
+        }
+    }
+}

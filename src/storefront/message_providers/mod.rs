@@ -29,11 +29,12 @@ use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, MessageProviderId};
 use crate::kernel::metrics::Registry;
-use crate::kernel::problem::{FieldErrors, Problem};
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::rate_limit::line::{Lines, Turn};
 use crate::kernel::ttl_cache::TtlCache;
 use crate::providers::hook::{Hook, HookSecret};
 use crate::providers::mail::{self, Mail, OwnMail, Security, Trust};
-use crate::providers::sms::{self, OwnSms, Sms};
+use crate::providers::sms::{self, OwnSms, Reporter, Sms};
 use crate::resources::ResourceState;
 use crate::webhooks::{CompanyClients, EndpointUrl, NoClient};
 
@@ -49,6 +50,9 @@ pub const MAX_OF_COMPANY: i64 = 10;
 const MAX_CACHED_COMPANIES: usize = 2_000;
 /// The built providers that are kept.
 const MAX_BUILT: usize = 500;
+/// The receipts of one provider that are read at the same time, and those that wait, for each instance. A company can send any number.
+const RECEIPTS_AT_ONCE: usize = 4;
+const RECEIPTS_WAITING: usize = 60;
 /// The time limit of a try at the endpoint of a company.
 const HOOK_TIMEOUT: Duration = Duration::from_secs(2);
 /// The time limit of a request to a service that a company describes.
@@ -68,6 +72,7 @@ struct Shared {
     clients: CompanyClients,
     cached: TtlCache<CompanyId, ProvidersOfCompany>,
     built: BuiltCache<MessageProviderId, i64, Option<Built>>,
+    receipts: Lines<MessageProviderId>,
 }
 
 /// The parts that [`MessageProviders`] are built from.
@@ -145,7 +150,8 @@ impl MessageProviders {
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, key, sms, mail, clients } = parts;
         let (cached, built) = (TtlCache::new(MAX_CACHED_COMPANIES), BuiltCache::new(MAX_BUILT));
-        Self(Arc::new(Shared { pool, clock, key, sms, mail, clients, cached, built }))
+        let receipts = Lines::new(RECEIPTS_AT_ONCE, RECEIPTS_WAITING);
+        Self(Arc::new(Shared { pool, clock, key, sms, mail, clients, cached, built, receipts }))
     }
 
     /// The key that secrets are sealed with.
@@ -179,6 +185,22 @@ impl MessageProviders {
             Ok(found)
         };
         self.0.cached.get_or_read(company, self.0.clock.now(), read).await
+    }
+
+    /// Where a provider reports of its texts: nowhere, unless its kind does and the deployment receives receipts.
+    pub fn receipts_url(&self, id: MessageProviderId, kind: ProviderKind) -> Option<String> {
+        self.0.sms.receipts_url(Reporter::Own(id)).filter(|_| kind.sends_receipts())
+    }
+
+    /// What reads the receipts of a provider, active or not, when it is its turn. One that is gone or cannot be used has none to read.
+    pub async fn reporting(&self, id: MessageProviderId) -> Result<(Sms, Turn<MessageProviderId>), Problem> {
+        let turn = self.0.receipts.turn(id).await.map_err(|_| ProblemCode::Overloaded)?;
+        let found = queries::find(&mut self.0.pool.acquire().await?, id).await?;
+        let sms = match found.and_then(|(company, stored)| self.built(company, &stored)) {
+            Some(Built::Sms(own)) => self.0.sms.with_own(&own, false),
+            Some(Built::Mail(_)) | None => self.0.sms.without_providers(),
+        };
+        Ok((sms, turn))
     }
 
     /// The provider in its present version; `None` if it cannot be used.
@@ -218,7 +240,7 @@ impl MessageProviders {
                 return self.mail_by(company, self.server(server, secret)?, Some(address));
             }
         };
-        Ok(Built::Sms(self.0.sms.own(own).map_err(refused)?))
+        Ok(Built::Sms(self.0.sms.own(stored.id, own).map_err(refused)?))
     }
 
     fn mail_by(&self, company: CompanyId, own: mail::OwnSettings, server: Option<(Host<String>, u16)>) -> Result<Built, Unusable> {

@@ -78,7 +78,7 @@ crate::read_only! {
         details: Option<RefusalDetails>,
         /// When the code in the text was used.
         used_at: Option<Instant>,
-        /// The provider that took the text, if it reports of it.
+        /// The provider that took the text, if it reports of it: its name in the settings, or the id of a message provider of the company.
         provider: Option<String>,
         /// What the provider reported: `delivered`; `undelivered`: the network did not deliver it; `failed`: the provider did not send it.
         delivery: Option<Word<TextDelivery>>,

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::contact::PhoneNumber;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, CustomerId, StoreId, TextId};
-use crate::providers::sms::{DeliveryReceipt, ProviderName, TakenText};
+use crate::providers::sms::{DeliveryReceipt, Reporter, TakenText};
 use crate::storefront::sms_guard::asked_text::AskedText;
 use crate::storefront::sms_guard::recipient::Recipient;
 use crate::storefront::sms_guard::refusal::TextRefusal;
@@ -107,9 +107,14 @@ pub async fn note_code_used(conn: &mut Connection, code: Uuid, now: DateTime<Utc
 
 /// Remembers which provider has taken a text, and what it calls it in its receipts.
 pub async fn note_taken(conn: &mut Connection, id: TextId, taken: &TakenText) -> Result<(), sqlx::Error> {
-    sqlx::query!("update texts set provider = $2, provider_message = $3 where id = $1", id.uuid(), taken.provider.as_str(), taken.message,)
-        .execute(conn)
-        .await?;
+    sqlx::query!(
+        "update texts set provider = $2, provider_message = $3 where id = $1",
+        id.uuid(),
+        taken.provider.to_string(),
+        taken.message,
+    )
+    .execute(conn)
+    .await?;
     Ok(())
 }
 
@@ -122,7 +127,7 @@ const LEFT_OUT_A_DAY: i64 = 50;
 /// that do not exist are what SMS pumping makes up. Returns whether it is news.
 pub async fn note_delivery(
     conn: &mut Connection,
-    provider: ProviderName,
+    provider: Reporter,
     receipt: &DeliveryReceipt,
     now: DateTime<Utc>,
 ) -> Result<bool, sqlx::Error> {
@@ -140,7 +145,7 @@ pub async fn note_delivery(
          update texts set delivery = $3, delivery_code = $4, delivery_at = $5, unreachable = $6, left_out = left_out or is_lost,
                 tallied = tallied and not is_lost
          from news where texts.id = news.id",
-        provider.as_str(),
+        provider.to_string(),
         message,
         delivery.as_str(),
         code.as_deref(),

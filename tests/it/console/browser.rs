@@ -45,6 +45,10 @@ async fn an_operator_works_in_a_browser() {
     for plural in ["fleet/orders", "fleet/drivers", "developers/webhooks", "developers/api-keys", "ledger/gateways", "storefront/stores"] {
         pages.push(format!("/console/records/{plural}/new"));
     }
+    let ((_, hook, _), (_, provider)) = (world.hook_with_a_page().await, world.message_hook_with_a_page().await);
+    for server in [hook, provider] {
+        pages.extend(["", "/test", "/rotate-secret"].map(|act| format!("{server}{act}")));
+    }
     for page in &pages {
         browser.goto(page).await;
         let shown =

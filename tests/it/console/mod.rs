@@ -19,6 +19,7 @@ mod roles;
 mod scripts;
 mod searching;
 mod second_factor;
+mod servers;
 mod sign_in;
 mod style;
 mod texts;

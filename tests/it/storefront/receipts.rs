@@ -14,7 +14,7 @@ use crate::support::customers::{PHONE, ask_to_register};
 use crate::support::sms::{twilio, vonage};
 use crate::support::{Answer, World};
 
-const HUB: (&str, &str) = ("sms.receipts_url", "https://hub.example/");
+pub(super) const HUB: (&str, &str) = ("sms.receipts_url", "https://hub.example/");
 
 /// A world whose texts go to a provider that calls each of them after its number.
 async fn reporting(changes: &[(&str, &str)]) -> (World, MockServer) {
@@ -25,7 +25,7 @@ async fn reporting(changes: &[(&str, &str)]) -> (World, MockServer) {
 }
 
 /// A member of the form of the latest text that the provider was sent.
-async fn sent(provider: &MockServer, name: &str) -> Option<String> {
+pub(super) async fn sent(provider: &MockServer, name: &str) -> Option<String> {
     let requests = provider.received_requests().await.unwrap();
     let form = form_urlencoded::parse(&requests.last().unwrap().body).into_owned();
     form.into_iter().find(|(key, _)| key == name).map(|(_, value)| value)
@@ -33,12 +33,17 @@ async fn sent(provider: &MockServer, name: &str) -> Option<String> {
 
 /// The status callback of a text, signed as the provider does for this URL.
 async fn report(world: &World, url: &str, number: &str, status: &str, code: Option<u32>) -> Answer {
+    report_by(world, twilio::TOKEN, url, number, (status, code)).await
+}
+
+/// The same of the account with this token.
+pub(super) async fn report_by(world: &World, token: &str, url: &str, number: &str, (status, code): (&str, Option<u32>)) -> Answer {
     let (sid, code) = (twilio::sid(number), code.map(|code| code.to_string()));
     let mut fields = vec![("MessageSid", sid.as_str()), ("MessageStatus", status), ("AccountSid", twilio::ACCOUNT)];
     fields.extend(code.as_deref().map(|code| ("ErrorCode", code)));
     fields.sort_unstable();
     let signed: String = std::iter::once(url).chain(fields.iter().flat_map(|(name, value)| [*name, *value])).collect();
-    let signature = STANDARD.encode(hmac_sha1(twilio::TOKEN.as_bytes(), &[signed.as_bytes()]));
+    let signature = STANDARD.encode(hmac_sha1(token.as_bytes(), &[signed.as_bytes()]));
     post(world, url, &fields).header("x-twilio-signature", &signature).send().await
 }
 
@@ -48,7 +53,7 @@ fn post(world: &World, url: &str, fields: &[(&str, &str)]) -> crate::support::re
     world.request(Method::POST, &path).header("content-type", "application/x-www-form-urlencoded").body(body)
 }
 
-async fn latest(world: &World) -> Value {
+pub(super) async fn latest(world: &World) -> Value {
     let list = world.api(Method::GET, "/storefront/int/v1/texts?sort=-created_at&limit=1").send().await.ok(200);
     list["texts"][0].clone()
 }

@@ -12,9 +12,11 @@ use url::Host;
 use crate::audit_trail::ChangedRecord;
 use crate::callers::{Area, Caller, Scope};
 use crate::companies;
+use crate::kernel::database::Connection;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::MessageProviderId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::members;
 use crate::resources::{Editable, Fields, Input, Member, New, PublishesEvents, Record, RecordTransaction, Resource, Unique, count_of};
 use crate::storefront::message_providers::{
     MAX_OF_COMPANY, MessageChannel, MessageProviders, ProviderKind, ProviderSecret, StoredProvider, Unusable,
@@ -47,6 +49,9 @@ crate::fields! {
     computed {
         /// Whether the provider has a secret.
         has_secret: bool = |provider| provider.secret.is_some(),
+        /// Where the service reports whether a text arrived; it is told with each text. Null for kinds that report nothing, without `sms.receipts_url`, and for callers who may not change the provider. Only in the response for a single message provider.
+        #[detail]
+        receipts_url: Option<String>,
     }
     hidden {
         /// The secret, encrypted; see `ProviderSecret::open`.
@@ -92,6 +97,17 @@ impl Resource for MessageProviderRecord {
     const AREA: Area = Area::Integration;
     /// Whoever sends the codes can read them, and so open every account of the company.
     const WRITING: Scope = Scope::Admin;
+
+    /// The token of the address is what makes the receipts of some services genuine.
+    async fn details(
+        providers: &MessageProviders,
+        caller: &Caller,
+        _: &mut Connection,
+        provider: &Record<Self>,
+    ) -> Result<Map<String, Value>, sqlx::Error> {
+        let url = providers.receipts_url(provider.id, provider.fields.kind);
+        Ok(members! { "receipts_url": url.filter(|_| caller.grant.allows(Self::AREA, Self::WRITING)) })
+    }
 }
 
 /// Publishes no events.

@@ -42,7 +42,7 @@ pub(super) async fn count_by_challenge(conn: &mut Connection, store: StoreId, no
 
 /// The texts of the last day to the number, its range, and from the client address. Of a range and of an address the latest thousand
 /// count: nobody comes so far within the limits. What a company sends by its own provider alone does not count everywhere: it could keep a
-/// number from all others without a text that arrives.
+/// number from all others without a text that arrives. For the same reason, what its own provider reports of a number is for its stores alone.
 pub(super) async fn look_back(
     conn: &mut Connection,
     asked: &AskedText,
@@ -56,7 +56,8 @@ pub(super) async fn look_back(
         r#"select coalesce((select array_agg(created_at order by created_at desc) from texts
                             where number = $2 and status = 'sent' and created_at > $5 and store_id = $1), '{}') as "to_number!",
                   (select nullif(max(delivery_at), max(delivery_at) filter (where not unreachable)) from texts
-                   where number = $2 and status = 'sent' and delivery is not null and created_at > $13) as reported_unreachable,
+                   where number = $2 and status = 'sent' and delivery is not null and created_at > $13
+                         and (company_id = $14 or not starts_with(provider, 'messageprovider_'))) as reported_unreachable,
                   everywhere.texts as "everywhere!", everywhere.since as everywhere_since,
                   range.others as "others_in_range!", range.others_since as range_since,
                   range.under_way as "under_way!", range.used as "used!",
@@ -101,6 +102,7 @@ pub(super) async fn look_back(
         (now - UNDER_WAY_FOR).max(range_since),
         // A receipt comes within three days of its text, or never.
         now - unreachable_for - TimeDelta::days(3),
+        asked.company.uuid(),
     )
     .fetch_one(conn)
     .await?;

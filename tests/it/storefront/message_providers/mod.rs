@@ -2,6 +2,7 @@
 
 mod mails;
 mod mistakes;
+mod receipts;
 mod texts;
 mod unusable;
 
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use wiremock::MockServer;
 
 use crate::support::receiver::{Received, Receiver};
+use crate::support::sms::twilio;
 use crate::support::{Answer, World};
 
 const PATH: &str = "/storefront/int/v1/message-providers";
@@ -43,6 +45,11 @@ impl World {
 
 fn hook_secret() -> String {
     format!("whsec_{}", STANDARD.encode(KEY))
+}
+
+fn by_twilio() -> Value {
+    let account = json!({ "account_sid": twilio::ACCOUNT, "from": "+15005550006" });
+    json!({ "channel": "sms", "kind": "twilio", "settings": account, "secret": twilio::TOKEN })
 }
 
 fn by_hook(hook: &Receiver) -> Value {

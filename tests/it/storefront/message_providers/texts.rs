@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use portico::callers::Scope;
 use serde_json::{Value, json};
 
-use super::{asked, by_hook, data, settings};
+use super::{asked, by_hook, by_twilio, data, settings};
 use crate::support::World;
 use crate::support::customers::{PHONE, ask_to_register};
 use crate::support::receiver::Reply;
@@ -53,9 +53,7 @@ async fn an_account_at_a_named_service_is_asked_at_the_address_of_the_deployment
     of_deployment.extend([("sms.providers", "vonage".to_owned())]);
     of_deployment.extend(of_own.into_iter().filter(|(key, _)| *key == "sms.twilio.base_url"));
     let world = World::with(&settings(&of_deployment)).await;
-    let account = json!({ "account_sid": twilio::ACCOUNT, "from": "+15005550006" });
-    let body = json!({ "channel": "sms", "kind": "twilio", "settings": account, "secret": twilio::TOKEN });
-    let made = world.make_message_provider(body).await.ok(201);
+    let made = world.make_message_provider(by_twilio()).await.ok(201);
     assert_eq!((&made["message_provider"]["has_secret"], made["message_provider"].get("secret")), (&json!(true), None));
     ask_to_register(&world, PHONE).await.ok(200);
     assert_eq!((asked(&own).await, asked(&deployment).await), (1, 0));

@@ -4,8 +4,8 @@ use serde_json::json;
 use wiremock::matchers::{body_string_contains, header, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-const KEY: &str = "abcd1234";
-const SECRET: &str = "s3cret-s3cret";
+pub const KEY: &str = "abcd1234";
+pub const SECRET: &str = "s3cret-s3cret";
 
 /// Starts a provider that responds to every text with `answer`; returns its settings too, except `sms.providers`.
 pub async fn provider(answer: ResponseTemplate) -> (MockServer, Vec<(&'static str, String)>) {
