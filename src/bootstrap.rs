@@ -11,10 +11,11 @@ use crate::config::{Config, Environment};
 use crate::dev::postgres::{DATABASE, PostgresError, PrivatePostgres, Settings};
 use crate::dev::workspace;
 use crate::kernel::crypto::{ApplicationKey, InvalidApplicationKey};
-use crate::kernel::database::{self, DatabaseUrl, Pool};
+use crate::kernel::database::{self, CellName, DatabaseUrl, Pool};
 use crate::kernel::error_chain::chain;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::migrations::{self, Difference, MigrationError};
+use crate::storefront;
 
 /// Connections of the private server beyond the pool: for the workers, LISTEN, and a few other clients.
 const SPARE_CONNECTIONS: u16 = 40;
@@ -26,6 +27,7 @@ const MIGRATE_AGAIN: Duration = Duration::from_secs(1);
 pub struct Database {
     /// The pool. It connects on first use.
     pub pool: Pool,
+    cell: CellName,
     private: Option<PrivatePostgres>,
 }
 
@@ -35,6 +37,12 @@ pub enum BootstrapError {
     /// Production has no configured database.
     #[error("production needs database.url (PORTICO_DATABASE__URL=postgres://user:password@host/database)")]
     NoDatabase,
+    /// No section of the settings has this name.
+    #[error("there is no cell {0}: the settings name main and those below database.cells")]
+    UnknownCell(CellName),
+    /// A command that works on one database was not told which.
+    #[error("there are several cells ({}): say which with --cell", .0.iter().map(CellName::as_str).collect::<Vec<_>>().join(", "))]
+    WhichCell(Vec<CellName>),
     /// The owner of the tables of no database.
     #[error("database.owner_url names the owner of the tables, but database.url, which the service works with, is not set")]
     OwnerAlone,
@@ -61,8 +69,9 @@ pub enum BootstrapError {
 impl Database {
     /// Connects to the configured database. Without one, development uses the private server that is running, or starts a new one.
     pub async fn new(config: &Config) -> Result<Self, BootstrapError> {
+        let cell = config.database.name.clone();
         if let Some(url) = &config.database.url {
-            return Ok(Self { pool: database::pool(url, &config.database), private: None });
+            return Ok(Self { pool: database::pool(url, &config.database), cell, private: None });
         }
         if config.database.owner_url.is_some() {
             return Err(BootstrapError::OwnerAlone);
@@ -73,7 +82,7 @@ impl Database {
         let data_dir = config.data_dir();
         // While `portico serve` runs in another terminal, other commands share its server.
         if let Some(url) = running(&data_dir).await {
-            return Ok(Self { pool: database::pool(&parsed(&url), &config.database), private: None });
+            return Ok(Self { pool: database::pool(&parsed(&url), &config.database), cell, private: None });
         }
         let max_connections = u16::try_from(config.database.max_connections.get()).unwrap_or(u16::MAX).saturating_add(SPARE_CONNECTIONS);
         let settings = Settings { data_dir, durable: true, max_connections };
@@ -89,23 +98,23 @@ impl Database {
             (private, pool) = start(&settings, config).await?;
         }
         private.keep_running();
-        Ok(Self { pool, private: Some(private) })
+        Ok(Self { pool, cell, private: Some(private) })
     }
 
     /// Applies missing migrations. Returns how the database differed from this version before.
     pub async fn migrate(&self) -> Result<Difference, BootstrapError> {
-        Ok(migrate(&self.pool).await?)
+        Ok(migrate(&self.pool, &self.cell).await?)
     }
 
     /// Applies missing migrations, in the background if the database is away: the service starts, and is not ready until they are applied.
     /// If they then cannot be applied, the service shuts down.
     pub async fn migrate_when_there(&self, lifecycle: &Lifecycle) -> Result<(), BootstrapError> {
-        match migrate(&self.pool).await {
+        match migrate(&self.pool, &self.cell).await {
             Err(error) if error.may_pass() => {
                 tracing::warn!(error = chain(&error), "the database is away, and will be migrated when it is back");
-                let (pool, stopping) = (self.pool.clone(), lifecycle.stopping().clone());
+                let (pool, cell, stopping) = (self.pool.clone(), self.cell.clone(), lifecycle.stopping().clone());
                 lifecycle.spawn(async move {
-                    let _ = stopping.run_until_cancelled(migrate_later(&pool, &stopping)).await;
+                    let _ = stopping.run_until_cancelled(migrate_later(&pool, &cell, &stopping)).await;
                 });
                 Ok(())
             }
@@ -153,8 +162,11 @@ impl Database {
     }
 }
 
-async fn migrate(pool: &Pool) -> Result<Difference, MigrationError> {
+async fn migrate(pool: &Pool, cell: &CellName) -> Result<Difference, MigrationError> {
     let difference = migrations::apply(pool).await?;
+    if let Some(first) = cell.first_number() {
+        storefront::number_tokens_from(pool.owner(), first).await.map_err(MigrationError::from)?;
+    }
     if difference.newer > 0 {
         tracing::warn!(
             migrations = difference.newer,
@@ -164,10 +176,10 @@ async fn migrate(pool: &Pool) -> Result<Difference, MigrationError> {
     Ok(difference)
 }
 
-async fn migrate_later(pool: &Pool, stopping: &CancellationToken) {
+async fn migrate_later(pool: &Pool, cell: &CellName, stopping: &CancellationToken) {
     loop {
         sleep(MIGRATE_AGAIN).await;
-        match migrate(pool).await {
+        match migrate(pool, cell).await {
             Ok(_) => return tracing::info!("the database is back, and has all migrations"),
             Err(error) if error.may_pass() => {}
             Err(error) => {

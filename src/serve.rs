@@ -6,15 +6,17 @@ use std::time::Duration;
 
 use axum::Router;
 use clap::Args;
+use futures::future::try_join_all;
 use tokio::time::timeout;
 
-use crate::app::{self, AdminListener, AppState, Dependencies, Metrics, Process, SetupError};
+use crate::app::{self, AdminListener, AppState, Cell, Cells, Dependencies, Metrics, Process, SetupError};
 use crate::bootstrap::{BootstrapError, Database, application_key};
 use crate::config::{Config, Environment};
 use crate::declared::Unsuitable;
 use crate::dev::authority::AuthorityError;
 use crate::dev::demo::{Demo, DemoError};
 use crate::dev::workspace::trust_loopback;
+use crate::kernel::database::CellName;
 use crate::kernel::error_chain::chain;
 use crate::kernel::http_server;
 use crate::kernel::lifecycle::Lifecycle;
@@ -39,6 +41,16 @@ pub struct Arguments {
     /// Serve requests only; another instance must deliver events
     #[arg(long)]
     no_worker: bool,
+    /// Serve only these cells; other instances must serve the others
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    cells: Vec<CellName>,
+}
+
+/// A cell that is served, with its database.
+struct Served {
+    name: CellName,
+    config: Config,
+    database: Database,
 }
 
 /// The reason why the service did not start, or why it stopped.
@@ -85,16 +97,32 @@ pub async fn run(mut config: Config, arguments: Arguments) -> Result<(), ServeEr
     if development {
         trust_loopback(&mut config)?;
     }
-    let database = Database::new(&config).await?;
-    let served = serve(&config, &arguments, &database, development).await;
-    database.stop().await;
+    let mut cells = Vec::new();
+    for (name, config) in chosen(&config, &arguments.cells)? {
+        let database = Database::new(&config).await?;
+        cells.push(Served { name, config, database });
+    }
+    let served = serve(&config, &arguments, &cells, development).await;
+    for Served { database, .. } in cells {
+        database.stop().await;
+    }
     served
 }
 
-async fn serve(config: &Config, arguments: &Arguments, database: &Database, development: bool) -> Result<(), ServeError> {
+/// The settings of the cells with these names, or of all if none are named.
+fn chosen(config: &Config, names: &[CellName]) -> Result<Vec<(CellName, Config)>, ServeError> {
+    let mut cells = config.cells();
+    if let Some(unknown) = names.iter().find(|name| !cells.iter().any(|(known, _)| known == *name)) {
+        return Err(BootstrapError::UnknownCell(unknown.clone()).into());
+    }
+    cells.retain(|(name, _)| names.is_empty() || names.contains(name));
+    Ok(cells)
+}
+
+async fn serve(config: &Config, arguments: &Arguments, served: &[Served], development: bool) -> Result<(), ServeError> {
     let application_key = application_key(config)?;
     let (asked_to_stop, lifecycle) = (signals::shutdown(), Lifecycle::default());
-    let preparing = prepare(arguments, database, development, &lifecycle);
+    let preparing = try_join_all(served.iter().map(|cell| prepare(arguments, &cell.database, development, &lifecycle)));
     let Some(prepared) = asked_to_stop.run_until_cancelled(preparing).await else {
         lifecycle.stop().await;
         tracing::info!("stopped before the database was prepared");
@@ -107,36 +135,33 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
     let address = listener.local_addr().map_err(ServeError::Server)?;
     let admin = AdminListener::bind(&config.http).map_err(|(address, source)| ServeError::Bind { address, source })?;
 
+    let first = &served[0];
     let dependencies = Dependencies {
-        clock: database.pool.clock(),
+        clock: first.database.pool.clock(),
         application_key,
         resolver: Resolver::system(),
         hashing: PasswordHashing::start(),
         lifecycle: lifecycle.clone(),
         mailbox: development.then(Mailbox::default),
     };
-    let state = AppState::new(&Process::new(config, dependencies)?, database.pool.clone());
-    state.declared.start(&lifecycle).await?;
-    if let Err(error) = state.webhooks.create_partitions().await {
-        tracing::warn!(error = chain(&error), "the partitions of the delivery log could not be created; the worker tries again");
-    }
-    sweep(&state, &lifecycle);
-    let traces = state.traces.clone();
-    if !arguments.no_worker {
-        state.webhooks.start_worker(&lifecycle);
-        state.gateways.start_worker(&lifecycle);
-        state.operators.start_worker(&lifecycle);
-    }
+    let process = Process::new(config, dependencies)?;
+    let starting = served.iter().map(|cell| start(&process, cell, arguments, &lifecycle));
+    let cells = Cells::new(try_join_all(starting).await?);
+    let traces = cells.first().state.traces.clone();
     if development {
-        let demo = Demo::open(&database.pool, config, &database.pool.clock(), Some(address)).await?;
-        say(&demo.banner(demo.link(&database.pool, &database.pool.clock()).await?.as_ref()));
+        let pool = &first.database.pool;
+        let demo = Demo::open(pool, &first.config, &pool.clock(), Some(address)).await?;
+        say(&demo.banner(demo.link(pool, &pool.clock()).await?.as_ref()));
     }
     if let Some(admin) = admin {
-        admin.serve(Metrics::new(&state), &lifecycle);
+        admin.serve(Metrics::new(cells.clone()), &lifecycle);
+    }
+    if cells.are_several() {
+        tracing::info!(cells = cells.iter().map(|cell| cell.name.as_str()).collect::<Vec<_>>().join(", "), "serving several cells");
     }
     tracing::info!(%address, "listening");
 
-    let answered = answer(listener, app::router(state, config), config, &lifecycle).await;
+    let answered = answer(listener, app::router(cells, config), config, &lifecycle).await;
     tracing::info!("no request is left; deliveries in flight get {SHUTDOWN_GRACE:?} to end");
     match timeout(SHUTDOWN_GRACE, lifecycle.stop()).await {
         Ok(()) => tracing::info!("stopped"),
@@ -144,6 +169,22 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
     }
     traces.stop().await;
     answered.map_err(ServeError::Server)
+}
+
+/// Makes the state of a cell, and starts its work in the background.
+async fn start(process: &Process, served: &Served, arguments: &Arguments, lifecycle: &Lifecycle) -> Result<Cell, ServeError> {
+    let (name, state) = (served.name.clone(), AppState::new(process, served.database.pool.clone()));
+    state.declared.start(lifecycle).await?;
+    if let Err(error) = state.webhooks.create_partitions().await {
+        tracing::warn!(cell = %name, error = chain(&error), "the partitions of the delivery log could not be created; the worker tries again");
+    }
+    sweep(&state, lifecycle);
+    if !arguments.no_worker {
+        state.webhooks.start_worker(lifecycle);
+        state.gateways.start_worker(lifecycle);
+        state.operators.start_worker(lifecycle);
+    }
+    Ok(Cell { name, state })
 }
 
 /// Answers requests until `lifecycle` ends and those in flight have ended.

@@ -9,10 +9,12 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 use axum::routing::get;
+use futures::future::join_all;
 
-use crate::app::AppState;
 use crate::app::figures::Figures;
-use crate::kernel::metrics::{Kind, MEDIA_TYPE, Registry, Seconds};
+use crate::app::{AppState, Cells};
+use crate::kernel::database::CellName;
+use crate::kernel::metrics::{Description, Kind, MEDIA_TYPE, Registry, Seconds, joined};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::{cache_metrics, group_metrics};
 
@@ -42,18 +44,56 @@ pub struct Metrics(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
+    /// Of what the process has once.
+    process: Registry,
+    cells: Vec<OfCell>,
+}
+
+#[derive(Debug)]
+struct OfCell {
+    /// The value of the label `cell`, if there are several.
+    name: Option<CellName>,
     registry: Registry,
     figures: Figures,
 }
 
 impl Metrics {
-    /// Makes the registry, and has every part of `state` register its metrics.
-    pub fn new(state: &AppState) -> Self {
-        let mut registry = Registry::default();
+    /// Has every part of every cell register its metrics.
+    pub fn new(cells: impl Into<Cells>) -> Self {
+        let cells = cells.into();
+        let mut process = Registry::default();
         let built = || vec![(BuildLabels { version: env!("CARGO_PKG_VERSION") }, 1.0)];
-        registry.read("portico_build_info", "The version of the program", Kind::Gauge, built);
-        registry.register_process();
-        state.requests.register(&mut registry);
+        process.read("portico_build_info", "The version of the program", Kind::Gauge, built);
+        process.register_process();
+        let first = &cells.first().state;
+        first.requests.register(&mut process);
+        first.traces.register(&mut process);
+        let of_each = cells.iter().map(|cell| OfCell::new(Some(cell.name.clone()).filter(|_| cells.are_several()), &cell.state));
+        Self(Arc::new(Inner { process, cells: of_each.collect() }))
+    }
+
+    /// What there is, for the documentation.
+    pub fn descriptions(&self) -> Vec<Description> {
+        let of_cell = self.0.cells.first().map(|cell| cell.registry.descriptions());
+        self.0.process.descriptions().iter().chain(of_cell.into_iter().flatten()).cloned().collect()
+    }
+
+    /// All series, in the text format of OpenMetrics.
+    pub fn render(&self) -> String {
+        let process = (None, self.0.process.render());
+        let cells = self.0.cells.iter().map(|cell| (cell.name.as_ref().map(|name| ("cell", name.as_str())), cell.registry.render()));
+        joined(&std::iter::once(process).chain(cells).collect::<Vec<_>>())
+    }
+
+    /// `GET /metrics`, and nothing else.
+    pub fn router(self) -> Router {
+        Router::new().route("/metrics", get(show)).fallback(async || Problem::new(ProblemCode::RouteUnknown)).with_state(self)
+    }
+}
+
+impl OfCell {
+    fn new(name: Option<CellName>, state: &AppState) -> Self {
+        let mut registry = Registry::default();
         let pool = &state.companies.pool;
         pool.metrics().register(&mut registry);
         let figures = Figures::new(pool, state.clock.clone());
@@ -71,19 +111,8 @@ impl Metrics {
         state.webhooks.register(&mut registry);
         state.gateways.register(&mut registry);
         state.streams.register(&mut registry);
-        state.traces.register(&mut registry);
         register_retention(&mut registry, state);
-        Self(Arc::new(Inner { registry, figures }))
-    }
-
-    /// What there is, for the documentation.
-    pub fn registry(&self) -> &Registry {
-        &self.0.registry
-    }
-
-    /// `GET /metrics`, and nothing else.
-    pub fn router(self) -> Router {
-        Router::new().route("/metrics", get(show)).fallback(async || Problem::new(ProblemCode::RouteUnknown)).with_state(self)
+        Self { name, registry, figures }
     }
 }
 
@@ -98,6 +127,7 @@ fn register_retention(registry: &mut Registry, state: &AppState) {
 }
 
 async fn show(State(metrics): State<Metrics>) -> impl IntoResponse {
-    metrics.0.figures.refresh().await;
-    ([(header::CONTENT_TYPE, MEDIA_TYPE)], metrics.0.registry.render())
+    // At once: a database that is away costs the others nothing.
+    join_all(metrics.0.cells.iter().map(|cell| cell.figures.refresh())).await;
+    ([(header::CONTENT_TYPE, MEDIA_TYPE)], metrics.render())
 }

@@ -1,6 +1,7 @@
 //! The assembled service: its state from the settings, its router from the modules.
 
 mod admin_listener;
+mod cells;
 mod extensions;
 mod figures;
 mod health;
@@ -35,6 +36,7 @@ use crate::resources::KindDoc;
 use crate::{realtime, storefront};
 
 pub use admin_listener::AdminListener;
+pub use cells::{Cell, Cells};
 pub use extensions::{catalogue, declarations};
 pub use metrics::{Metrics, Swept};
 pub use process::{Dependencies, Process, SetupError};
@@ -46,8 +48,13 @@ const EXPOSED: [&str; 5] = ["code-request", "ratelimit-limit", "ratelimit-remain
 /// How long browsers need not ask again whether they may call. Chromium asks after two hours in any case.
 const PREFLIGHT_MAX_AGE: Duration = Duration::from_secs(2 * 60 * 60);
 
-/// The routes of all modules; in development, those of the mailbox too. An unknown path gets `route_unknown`.
-pub fn router(state: AppState, config: &Config) -> Router {
+/// The routes of all modules on all cells; in development, those of the mailbox too. An unknown path gets `route_unknown`.
+pub fn router(cells: impl Into<Cells>, config: &Config) -> Router {
+    cells.into().router(config)
+}
+
+/// The routes on one cell.
+fn single_router(state: AppState, config: &Config) -> Router {
     let Described { mut router, kinds, handbook } = described(&state);
     router = router
         .merge(openapi::routes(handbook.clone()))

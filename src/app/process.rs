@@ -11,6 +11,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
+use crate::kernel::request_metrics::RequestMetrics;
 use crate::kernel::traces::{self, Traces};
 use crate::providers::card::{self, Card};
 use crate::providers::identity::{self, CodeFlow, IdentityProviders};
@@ -48,6 +49,8 @@ pub struct Process {
     pub(super) hashing: PasswordHashing,
     pub(super) mailbox: Option<Mailbox>,
     pub(super) traces: Traces,
+    /// What is measured of requests.
+    pub(super) requests: RequestMetrics,
     pub(super) declarations: Arc<[Arc<Declaration>]>,
     pub(super) catalogue: Catalogue,
     pub(super) mail: Mail,
@@ -84,6 +87,7 @@ impl Process {
             socket_key: SocketKey::parse(&config.socket.key, &config.socket.previous_keys)?,
             delivering: Delivering::new(&config.webhooks, resolver, clock.clone(), traces.clone())?,
             traces,
+            requests: RequestMetrics::default(),
             config: Arc::new(config.clone()),
             clock,
             application_key,

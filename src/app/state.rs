@@ -112,6 +112,14 @@ impl Deref for AppState {
     }
 }
 
+/// The clock of a database, unless the time is moved by hand.
+fn of_database(clock: &Clock, pool: &Pool) -> Clock {
+    match clock {
+        Clock::Server(_) => pool.clock(),
+        clock => clock.clone(),
+    }
+}
+
 impl AppState {
     /// Deletes expired counters and rows of every module. Called about once a minute, on every instance.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
@@ -132,7 +140,8 @@ impl AppState {
 
     /// Builds the state of every module on the database of `pool`, and starts to notify its other instances of events.
     pub fn new(process: &Process, pool: Pool) -> Self {
-        let Process { config, clock, application_key, lifecycle, catalogue, .. } = process;
+        let Process { config, application_key, lifecycle, catalogue, .. } = process;
+        let clock = &of_database(&process.clock, &pool);
         let companies = Companies::new(pool.clone(), clock.clone(), lifecycle.clone());
         let notifier = CommitNotifier::default();
         lifecycle.spawn(notifier.clone().run(database::background_pool(&pool, "notifications", 1), lifecycle.stopping().clone()));
@@ -206,7 +215,7 @@ impl AppState {
             request_limits: RequestLimits::new(&config.companies),
             mailbox: process.mailbox.clone().unwrap_or_default(),
             clock: clock.clone(),
-            requests: RequestMetrics::default(),
+            requests: process.requests.clone(),
             swept: Swept::default(),
         }))
     }

@@ -3,8 +3,10 @@
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+use crate::bootstrap::Database;
 use crate::callers::Caller;
 use crate::cli::Failure;
+use crate::cli::cell::of_new_company;
 use crate::cli::confirmation::confirm;
 use crate::cli::exit::NotFound;
 use crate::cli::progress::Progress;
@@ -57,22 +59,40 @@ pub(super) struct Named {
 }
 
 impl CompanyCommand {
+    /// Whether it works on one database. A new company gets a cell, and companies are listed over all.
+    pub(super) fn is_of_one_cell(&self) -> bool {
+        !matches!(self, Self::Create { .. } | Self::List { .. })
+    }
+
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
         match self {
             Self::Create { name, json } => {
-                let name = String::from(name);
-                record::print_one(config, json, async |pool| {
+                let (name, (cell, of_cell)) = (String::from(name), of_new_company(config).await?);
+                record::print_one(&of_cell, json, async |pool| {
                     let id = companies::create_company(&mut pool.acquire().await?, &name, pool.clock().now()).await?;
-                    Ok(json!({ "company": { "id": id, "uuid": id.uuid(), "name": name } }))
+                    let mut company = json!({ "id": id, "uuid": id.uuid(), "name": name });
+                    if !config.database.cells.is_empty() {
+                        company["cell"] = cell.as_str().into();
+                    }
+                    Ok(json!({ "company": company }))
                 })
                 .await
             }
             Self::List { json } => {
-                record::print_list(config, json, "companies", async |pool| {
-                    let companies = companies::list_companies(&mut pool.acquire().await?).await?;
-                    Ok(companies.iter().map(shown).collect())
-                })
-                .await
+                let mut listed = Vec::new();
+                for (cell, of_cell) in config.cells() {
+                    let list =
+                        async |pool: &Pool| -> Result<_, Failure> { Ok(companies::list_companies(&mut pool.acquire().await?).await?) };
+                    for company in Database::new(&of_cell).await?.with_migrated(&of_cell, list).await? {
+                        let mut company = shown(&company);
+                        if !config.database.cells.is_empty() {
+                            company["cell"] = cell.as_str().into();
+                        }
+                        listed.push(company);
+                    }
+                }
+                record::show_list(json, "companies", &listed);
+                Ok(())
             }
             Self::Suspend(Named { name, json }) => {
                 record::print_one(config, json, async |pool| set_suspended(pool, &name, true).await).await

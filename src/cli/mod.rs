@@ -6,6 +6,7 @@
 //! ([`layout`]) and JSON for programs, and all commands end with the same codes ([`exit`]). `docs/commands.md` is their guide.
 
 mod backups;
+mod cell;
 mod company;
 mod confirmation;
 mod customer;
@@ -32,12 +33,13 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::bootstrap::Database;
+use crate::bootstrap::{BootstrapError, Database};
 use crate::cli::exit::Exit;
 use crate::cli::progress::Progress;
 use crate::config::{Config, Environment};
 use crate::dev;
 use crate::kernel::clock::Clock;
+use crate::kernel::database::CellName;
 use crate::kernel::error_chain::chain;
 use crate::kernel::logging;
 use crate::kernel::open_files;
@@ -52,6 +54,9 @@ struct Arguments {
     /// TOML file with the settings that differ from the defaults
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// The cell whose database the command works on, if there are several
+    #[arg(long, global = true, value_name = "NAME")]
+    cell: Option<CellName>,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -90,6 +95,9 @@ enum Command {
     Receive(dev::receive::Arguments),
     /// Forward the events of a running service to a local URL, signed like deliveries
     Listen(listen::Arguments),
+    /// Cells: the databases that companies live in
+    #[command(subcommand)]
+    Cell(cell::CellCommand),
     /// Companies
     #[command(subcommand)]
     Company(company::CompanyCommand),
@@ -120,6 +128,33 @@ impl Command {
     /// Whether it ends what it has begun when a signal asks it to stop.
     fn stops_in_order(&self) -> bool {
         matches!(self, Self::Serve(_) | Self::Receive(_) | Self::Listen(_) | Self::Keys(_) | Self::Backup(_) | Self::Restore(_))
+    }
+}
+
+impl Command {
+    /// Whether it works on one database, and has to be told which if there are several.
+    fn is_of_one_cell(&self) -> bool {
+        match self {
+            Self::Company(command) => command.is_of_one_cell(),
+            Self::Backup(_) | Self::Restore(_) | Self::Store(_) | Self::Key(_) | Self::Keys(_) => true,
+            Self::Operator(_) | Self::Gateway(_) | Self::Customer(_) | Self::Token(_) => true,
+            _ => false,
+        }
+    }
+
+    /// The settings, with the database of the named cell as the only one.
+    fn settings(&self, config: Config, cell: Option<&CellName>) -> Result<Config, BootstrapError> {
+        let mut cells = config.cells();
+        match cell {
+            Some(name) => {
+                let found = cells.iter().position(|(known, _)| known == name);
+                found.map(|at| cells.swap_remove(at).1).ok_or_else(|| BootstrapError::UnknownCell(name.clone()))
+            }
+            None if self.is_of_one_cell() && cells.len() > 1 => {
+                Err(BootstrapError::WhichCell(cells.into_iter().map(|(name, _)| name).collect()))
+            }
+            None => Ok(config),
+        }
     }
 }
 
@@ -154,15 +189,16 @@ fn start() -> Result<ExitCode, Failure> {
     }
     drop(inside);
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut program()).exit());
-    let config = Config::load(arguments.config.as_deref())?;
+    let command = arguments.command.unwrap_or(Command::Serve(serve::Arguments::default()));
+    let config = command.settings(Config::load(arguments.config.as_deref())?, arguments.cell.as_ref())?;
     logging::start(&config.log)?;
     if let Err(error) = open_files::raise_limit() {
         tracing::warn!(error = chain(&error), "the limit of open files could not be raised");
     }
-    runtime.block_on(command(arguments.command.unwrap_or(Command::Serve(serve::Arguments::default())), config))
+    runtime.block_on(run_command(command, config))
 }
 
-async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> {
+async fn run_command(command: Command, config: Config) -> Result<ExitCode, Failure> {
     if !command.stops_in_order() {
         signals::end_program();
     }
@@ -182,6 +218,7 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
             dev::receive::run(arguments, &authority, || Clock::System.now(), signals::shutdown()).await?;
         }
         Command::Listen(arguments) => listen::run(arguments, signals::shutdown()).await?,
+        Command::Cell(command) => command.run(&config).await?,
         Command::Company(command) => command.run(&config).await?,
         Command::Store(command) => command.run(&config).await?,
         Command::Key(command) => command.run(&config).await?,
@@ -195,15 +232,19 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
 }
 
 async fn migrate(config: &Config) -> Result<(), Failure> {
-    let database = Database::new(config).await?;
-    let progress = Progress::counting("migrating");
-    let migrated = database.migrate().await;
-    progress.end();
-    database.stop().await;
-    match migrated?.missing {
-        0 => say("All migrations were already applied."),
-        1 => say("1 migration was applied."),
-        applied => say(&format!("{applied} migrations were applied.")),
+    let cells = config.cells();
+    for (name, config) in &cells {
+        let database = Database::new(config).await?;
+        let progress = Progress::counting("migrating");
+        let migrated = database.migrate().await;
+        progress.end();
+        database.stop().await;
+        let said = match migrated?.missing {
+            0 => "All migrations were already applied.".to_owned(),
+            1 => "1 migration was applied.".to_owned(),
+            applied => format!("{applied} migrations were applied."),
+        };
+        say(&if cells.len() > 1 { format!("{name}: {said}") } else { said });
     }
     Ok(())
 }

@@ -29,12 +29,17 @@ pub(super) async fn print_list(
     work: impl AsyncFnOnce(&Pool) -> Result<Vec<Value>, Failure>,
 ) -> Result<(), Failure> {
     let records = Database::new(config).await?.with_migrated(config, work).await?;
+    show_list(json, plural, &records);
+    Ok(())
+}
+
+/// Prints records: as JSON, or as a table.
+pub(super) fn show_list(json: bool, plural: &str, records: &[Value]) {
     match (json, records.is_empty()) {
         (true, _) => say(&json!({ plural: records }).to_string()),
         (false, true) => complain("There are none."),
-        (false, false) => say(&table(&columns(&records), &records)),
+        (false, false) => say(&table(&columns(records), records)),
     }
-    Ok(())
 }
 
 /// Who runs a command that creates a record of this company. The company must exist.

@@ -14,7 +14,7 @@ use crate::companies::{Admission, ApiKey, Companies, queries};
 use crate::kernel::access_log::AskingKey;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::KeyId;
+use crate::kernel::ids::{CompanyId, KeyId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
 
@@ -55,6 +55,19 @@ where
 }
 
 impl Companies {
+    /// Whether this is the digest of a live key. Those who ask for unknown ones are limited like those who use them.
+    pub async fn knows_key(&self, digest: [u8; 32], client: ClientAddress) -> Result<bool, Problem> {
+        match self.find_key(digest, client).await {
+            Err(problem) if problem.code() == ProblemCode::ApiKeyInvalid => Ok(false),
+            found => found.map(|_| true),
+        }
+    }
+
+    /// Whether there is a company with this id.
+    pub async fn knows(&self, company: CompanyId) -> Result<bool, sqlx::Error> {
+        queries::company_exists(&mut self.pool.acquire().await?, company).await
+    }
+
     /// Returns the live key with this digest, from the cache or the database.
     async fn find_key(&self, digest: [u8; 32], client: ClientAddress) -> Result<Arc<KnownKey>, Problem> {
         let now = self.clock.now();

@@ -17,7 +17,7 @@ impl ApiKey {
     }
 
     /// Checks the format only. Whether the key exists is checked in the database.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let secret = text.strip_prefix(PREFIX)?;
         (secret.len() == 40 && secret.bytes().all(|byte| byte.is_ascii_alphanumeric())).then(|| Self(text.into()))
     }

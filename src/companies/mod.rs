@@ -36,7 +36,7 @@ pub use access::bearer;
 pub use api_key::ApiKey;
 pub use deletion::{ATTEMPTS, Deletion, DeletionError, TABLES};
 pub use limits::{Admission, RequestLimits, Settings, keep_limits};
-pub use queries::{Company, ListedKey, company_name, find_companies, list_api_keys, list_companies, lock};
+pub use queries::{Company, ListedKey, company_name, count_companies, find_companies, list_api_keys, list_companies, lock};
 pub use state::Companies;
 pub use suspension::{is_suspended, must_not_be_suspended, must_stay_unsuspended, resume_company, suspend_company};
 

@@ -28,6 +28,11 @@ pub async fn list_companies(conn: &mut Connection) -> Result<Vec<Company>, sqlx:
         .await
 }
 
+/// How many companies there are.
+pub async fn count_companies(conn: &mut Connection) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(r#"select count(*) as "count!" from companies"#).fetch_one(conn).await
+}
+
 /// The company with this id, or those with this name.
 pub async fn find_companies(conn: &mut Connection, id: Option<CompanyId>, name: &str) -> Result<Vec<Company>, sqlx::Error> {
     sqlx::query_as!(

@@ -27,6 +27,7 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use crate::config::layer::{Layer, refuse_unlisted};
+use crate::kernel::database::CellName;
 use crate::kernel::{database, logging, settings, traces};
 use crate::providers::{self, mail, sms};
 use crate::{audit_trail, companies, declared, developers, gateways, operators, portal, realtime, storefront, webhooks};
@@ -155,7 +156,11 @@ impl Config {
         let merging = layers.iter().fold(config::Config::builder(), |builder, layer| builder.add_source(layer.clone()));
         let settings = merging.build()?;
         refuse_unlisted(&layers, &settings)?;
-        settings.try_deserialize()
+        let config: Self = settings.try_deserialize()?;
+        if config.database.cells.contains_key(&CellName::main()) {
+            return Err(ConfigError::Message("database.cells.main: main is the cell of database.url, which says all about it".to_owned()));
+        }
+        Ok(config)
     }
 
     /// The configured environment. If unset, debug builds use development and release builds use production.
@@ -179,6 +184,12 @@ impl Config {
     pub fn console_url(&self) -> Option<Url> {
         let here = || Url::parse(&format!("http://{}", self.http.listen)).ok().filter(|_| self.environment() == Environment::Development);
         self.operators.console_url.clone().or_else(here)
+    }
+
+    /// The settings of each cell, as if its database were the only one. The first is that of `database.url`.
+    pub fn cells(&self) -> Vec<(CellName, Self)> {
+        let of_cell = |database| Self { database, ..self.clone() };
+        self.database.of_cells().into_iter().map(|(name, database)| (name, of_cell(database))).collect()
     }
 
     /// `None` if the setting is empty.

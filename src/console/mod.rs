@@ -78,6 +78,7 @@ use crate::console::addresses::{HOME, PORTAL};
 use crate::console::shell::Framing;
 
 pub use api::Api;
+pub use session::Cookie;
 pub use state::{Console, Parts};
 
 /// All pages.

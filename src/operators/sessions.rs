@@ -5,6 +5,7 @@ use chrono::TimeDelta;
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::{Area, Caller, Scope, Who};
 use crate::companies::must_not_be_suspended;
+use crate::contact::EmailAddress;
 use crate::kernel::ids::{OperatorId, OperatorSessionId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::operators::queries;
@@ -15,6 +16,16 @@ use crate::operators::state::Operators;
 const LAST_USED_INTERVAL: TimeDelta = TimeDelta::minutes(1);
 
 impl Operators {
+    /// Whether an operator has this address.
+    pub async fn knows(&self, email: &EmailAddress) -> Result<bool, sqlx::Error> {
+        Ok(queries::find_by_email(&mut self.pool.acquire().await?, email).await?.is_some())
+    }
+
+    /// Whether this is the digest of a link that has not been used, or of one that has expired a moment ago.
+    pub async fn knows_link(&self, digest: &[u8; 32]) -> Result<bool, sqlx::Error> {
+        queries::has_link(&mut self.pool.acquire().await?, digest).await
+    }
+
     /// The session of this token, unless it has ended. Nobody works for a company that is suspended.
     pub async fn find_session(&self, token: &SessionToken) -> Result<Option<LiveSession>, Problem> {
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);

@@ -50,6 +50,12 @@ pub(super) async fn open(
     .await
 }
 
+/// Whether a link has this digest.
+pub(super) async fn has_link(conn: &mut Connection, digest: &[u8; 32]) -> Result<bool, sqlx::Error> {
+    let found = sqlx::query_scalar!(r#"select true as "found!" from portal_links where digest = $1 and deleted_at is null"#, digest);
+    Ok(found.fetch_optional(conn).await?.is_some())
+}
+
 /// The session, unless its link was revoked.
 pub(super) async fn find_session(conn: &mut Connection, token_digest: &[u8; 32]) -> Result<Option<Session>, sqlx::Error> {
     sqlx::query_as!(

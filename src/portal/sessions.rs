@@ -47,6 +47,11 @@ pub enum OpenRefusal {
 }
 
 impl Portal {
+    /// Whether this is the digest of the key of a link.
+    pub async fn knows_link(&self, digest: &[u8; 32]) -> Result<bool, sqlx::Error> {
+        queries::has_link(&mut self.pool.acquire().await?, digest).await
+    }
+
     /// Begins a session with the key of a link. A link can be opened again until it expires: a page that is reloaded opens its frame anew.
     pub async fn open(&self, key: &LinkKey, client: ClientAddress) -> Result<SessionToken, OpenRefusal> {
         let (now, token) = (self.clock.now(), SessionToken::generate());

@@ -25,6 +25,20 @@ enum Finding {
 }
 use Finding::{Bad, Good, Note};
 
+/// Checks a database and what is in it.
+async fn look_at(config: &Config) -> Vec<(&'static str, Finding)> {
+    let database = match Database::new(config).await {
+        Err(error) => return vec![("database", Bad(chain(&error)))],
+        Ok(database) => database,
+    };
+    let mut findings = database::look(&database.pool).await;
+    findings.push(("cards", outside::cards(config, &database.pool).await));
+    findings.extend(sealed::look(config, &database.pool).await);
+    findings.push(("extensions", database::extensions(config, &database.pool).await));
+    database.stop().await;
+    findings
+}
+
 /// Runs all checks and prints the findings. Fails if one of them is bad.
 pub(super) async fn run(config: &Config) -> Result<ExitCode, Failure> {
     let environment = match config.environment() {
@@ -42,15 +56,12 @@ pub(super) async fn run(config: &Config) -> Result<ExitCode, Failure> {
     findings.extend(outside::identity_providers(config).await);
     findings.extend(outside::challenge(config).await.map(|finding| ("challenge".into(), finding)));
     findings.extend(outside::traces(config).await.map(|finding| ("traces".into(), finding)));
-    match Database::new(config).await {
-        Err(error) => findings.push(("database".into(), Bad(chain(&error)))),
-        Ok(database) => {
-            findings.extend(database::look(&database.pool).await.into_iter().map(|(what, finding)| (what.into(), finding)));
-            findings.push(("cards".into(), outside::cards(config, &database.pool).await));
-            findings.extend(sealed::look(config, &database.pool).await.into_iter().map(|(what, finding)| (what.into(), finding)));
-            findings.push(("extensions".into(), database::extensions(config, &database.pool).await));
-            database.stop().await;
-        }
+    let cells = config.cells();
+    for (name, config) in &cells {
+        let of_cell = look_at(config).await.into_iter();
+        // With one database, nobody need know that it is a cell.
+        findings
+            .extend(of_cell.map(|(what, finding)| (if cells.len() > 1 { format!("{what} {name}").into() } else { what.into() }, finding)));
     }
     let failed = findings.iter().any(|(_, finding)| matches!(finding, Bad(_)));
     for (what, finding) in findings {

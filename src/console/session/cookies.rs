@@ -21,6 +21,13 @@ pub enum Cookie {
     SecondStep,
     /// A sign-in that was begun with the provider, sealed.
     AtProvider,
+    /// The cell in which an operator signs in, if there are several.
+    Cell,
+    /// The cell of a session of the portal.
+    PortalCell {
+        /// As of the session.
+        framed: bool,
+    },
     /// The token of a session of the portal.
     Portal {
         /// Whether pages of other sites may show the portal in a frame. The browser then keeps a cookie for each such site.
@@ -41,6 +48,8 @@ impl Cookie {
             Self::SecondStep => "portico-step",
             Self::AtProvider => "portico-provider",
             Self::Portal { .. } => "portico-portal",
+            Self::Cell => "portico-cell",
+            Self::PortalCell { .. } => "portico-portal-cell",
         };
         if secure { format!("__Host-{name}") } else { name.to_owned() }
     }
@@ -58,8 +67,8 @@ impl Cookie {
     /// The header that sets the cookie.
     pub fn set(self, value: &str, secure: bool) -> HeaderValue {
         let lifetime = match self {
-            Self::Session | Self::Portal { .. } => String::new(),
-            Self::KnownBrowser => format!("; Max-Age={A_YEAR}"),
+            Self::Session | Self::Portal { .. } | Self::PortalCell { .. } => String::new(),
+            Self::KnownBrowser | Self::Cell => format!("; Max-Age={A_YEAR}"),
             Self::SecondStep | Self::AtProvider => format!("; Max-Age={TEN_MINUTES}"),
         };
         self.header(value, &lifetime, secure)
@@ -74,12 +83,12 @@ impl Cookie {
         let name = self.name(secure);
         let sent = match self {
             // Browsers send it in a frame of another site only like this.
-            Self::Portal { framed: true } => "SameSite=None; Secure; Partitioned",
+            Self::Portal { framed: true } | Self::PortalCell { framed: true } => "SameSite=None; Secure; Partitioned",
             _ if secure => "SameSite=Lax; Secure",
             _ => "SameSite=Lax",
         };
         let text = format!("{name}={value}; Path=/; HttpOnly; {sent}{lifetime}");
-        HeaderValue::from_str(&text).expect("tokens have letters and digits only")
+        HeaderValue::from_str(&text).expect("tokens and names of cells have letters, digits and underscores only")
     }
 }
 

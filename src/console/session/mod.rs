@@ -24,6 +24,7 @@ use crate::console::Console;
 use crate::console::addresses::PORTAL;
 use crate::operators::RETURN_PAGE;
 
+pub use cookies::Cookie;
 pub use forms::PostedForm;
 pub use record_id::RecordId;
 pub use visitor::Visitor;

@@ -20,6 +20,11 @@ use crate::kernel::problem::{Problem, ProblemCode};
 const MAX_GATEWAYS: i64 = 50;
 
 impl Gateways {
+    /// Whether there is an active gateway with this id.
+    pub async fn knows(&self, id: GatewayId) -> Result<bool, Problem> {
+        Ok(self.find_active(id).await?.is_some())
+    }
+
     /// The active gateway with this id, from the cache or from the database.
     pub(in crate::gateways) async fn find_active(&self, id: GatewayId) -> Result<Option<Arc<OpenGateway>>, Problem> {
         let now = self.clock.now();

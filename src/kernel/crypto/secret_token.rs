@@ -22,7 +22,8 @@ macro_rules! secret_token {
                 secrecy::ExposeSecret::expose_secret(&self.0)
             }
 
-            pub(super) fn digest(&self) -> [u8; 32] {
+            /// What is stored of the secret.
+            pub fn digest(&self) -> [u8; 32] {
                 $crate::kernel::crypto::sha256(self.reveal())
             }
         }

@@ -1,5 +1,6 @@
 //! Postgres: connections on which nothing lasts for ever, their pools, and the mapping of database errors to problems.
 
+mod cell_name;
 mod connection;
 mod connector;
 mod libpq;
@@ -12,11 +13,13 @@ mod servers;
 mod statement_name;
 mod transaction;
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 
+pub use crate::kernel::database::cell_name::CellName;
 pub use crate::kernel::database::connection::Connection;
 pub use crate::kernel::database::metrics::Metrics;
 pub use crate::kernel::database::notifications::Notifications;
@@ -37,8 +40,15 @@ pub struct Settings {
     /// The URL of the role that owns the tables, if that of `url` does not.
     #[serde(deserialize_with = "settings::optional")]
     pub owner_url: Option<DatabaseUrl>,
-    /// The maximum number of pooled connections of this instance.
+    /// The maximum number of pooled connections of this instance, to each cell that does not say otherwise.
     pub max_connections: NonZeroU32,
+    /// The share of new companies that the cell of `url` gets, in relation to those of the other cells.
+    pub weight: u32,
+    /// `[database.cells.NAME]`: further databases, with companies of their own.
+    pub cells: BTreeMap<CellName, CellSettings>,
+    /// The cell that these are the settings of.
+    #[serde(skip, default = "CellName::main")]
+    pub name: CellName,
     /// How long a request waits for a connection before it gets status 503.
     #[serde(deserialize_with = "settings::time")]
     pub acquire_timeout: Duration,
@@ -47,9 +57,58 @@ pub struct Settings {
     pub statement_timeout: Duration,
 }
 
+/// `[database.cells.NAME]`
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CellSettings {
+    /// As `database.url`.
+    pub url: DatabaseUrl,
+    /// As `database.owner_url`.
+    #[serde(default, deserialize_with = "settings::optional")]
+    pub owner_url: Option<DatabaseUrl>,
+    /// As `database.max_connections`, which is the default.
+    #[serde(default)]
+    pub max_connections: Option<NonZeroU32>,
+    /// As `database.weight`; 1 if it is not set.
+    #[serde(default = "usual_weight")]
+    pub weight: u32,
+}
+
+fn usual_weight() -> u32 {
+    1
+}
+
+impl Settings {
+    /// The settings of each cell, as if it were the only one: that of `url`, then the others by name.
+    pub fn of_cells(&self) -> Vec<(CellName, Self)> {
+        let alone = Self { cells: BTreeMap::new(), ..self.clone() };
+        let others = self.cells.iter().map(|(name, cell)| {
+            let settings = Self {
+                url: Some(cell.url.clone()),
+                owner_url: cell.owner_url.clone(),
+                max_connections: cell.max_connections.unwrap_or(self.max_connections),
+                weight: cell.weight,
+                name: name.clone(),
+                ..alone.clone()
+            };
+            (name.clone(), settings)
+        });
+        std::iter::once((CellName::main(), alone.clone())).chain(others).collect()
+    }
+}
+
 /// A connection URL. It may contain a password, so it is never displayed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(try_from = "String")]
 pub struct DatabaseUrl(SecretString);
+
+impl TryFrom<String> for DatabaseUrl {
+    type Error = sqlx::Error;
+
+    fn try_from(text: String) -> Result<Self, sqlx::Error> {
+        text.parse()
+    }
+}
 
 impl std::str::FromStr for DatabaseUrl {
     type Err = sqlx::Error;
@@ -223,6 +282,11 @@ impl From<sqlx::Error> for Problem {
 /// The version of the server.
 pub async fn server_version(pool: &Pool) -> Result<String, sqlx::Error> {
     sqlx::query_scalar!(r#"select current_setting('server_version') as "version!""#).fetch_one(pool).await
+}
+
+/// The size of the database on its disk, in bytes.
+pub async fn database_size(pool: &Pool) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(r#"select pg_database_size(current_database()) as "size!""#).fetch_one(pool).await
 }
 
 /// One column of many rows, as an array for a statement that processes all of them (`unnest`).

@@ -16,6 +16,7 @@
 //! [read](Registry::read) when `/metrics` is asked for, so nothing has to be kept up to date. What is in the database is asked from there, at
 //! most every few seconds and in bounded time; without an answer these series are absent.
 
+mod joined;
 mod process;
 mod read;
 mod tail_hasher;
@@ -29,6 +30,7 @@ use prometheus_client::metrics::family::MetricConstructor;
 use prometheus_client::metrics::gauge::Gauge as AnyGauge;
 use prometheus_client::registry::{self, Metric};
 
+pub use joined::joined;
 pub use prometheus_client::metrics::family::Family;
 pub use prometheus_client::metrics::histogram::Histogram;
 pub use read::{Each, Kind};

@@ -12,6 +12,7 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -67,6 +68,11 @@ fn layer_with_time_limit(time_limit: Duration, router: Router, surroundings: Sur
         // The limits of bodies are kept before.
         DefaultBodyLimit::disable(),
     ))
+}
+
+/// The response to a request that reaches no router.
+pub fn finish(response: impl IntoResponse, now: DateTime<Utc>) -> Response {
+    response::finish(response.into_response(), RequestId::new(now), None)
 }
 
 async fn request_context(State(state): State<Arc<(Surroundings, Duration)>>, mut request: Request, next: Next) -> Response {

@@ -30,6 +30,11 @@ pub(in crate::operators) async fn insert_link(
     Ok(())
 }
 
+/// Whether there is a link with this digest.
+pub(in crate::operators) async fn has_link(conn: &mut Connection, digest: &[u8; 32]) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(r#"select exists (select from operator_links where digest = $1) as "exists!""#, digest).fetch_one(conn).await
+}
+
 /// Deletes the operator's links for this purpose.
 pub(in crate::operators) async fn delete_links(conn: &mut Connection, operator: OperatorId, purpose: Purpose) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from operator_links where operator_id = $1 and purpose = $2", operator.uuid(), purpose as Purpose)

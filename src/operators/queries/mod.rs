@@ -12,7 +12,7 @@ use crate::kernel::password_hashing::HashedPassword;
 use crate::operators::operator::Operator;
 use crate::operators::role::Role;
 
-pub(super) use links::{delete_links, find_link, insert_link, use_link};
+pub(super) use links::{delete_links, find_link, has_link, insert_link, use_link};
 pub(super) use sessions::{
     delete_ended, delete_session, delete_session_by_token, delete_sessions, find_session, insert_session, list_sessions, touch_session,
 };

@@ -15,13 +15,14 @@ impl StoreKey {
     }
 
     /// Checks the format only. The database decides whether the key exists.
-    pub(in crate::storefront) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(PREFIX)?;
         let is_hex = digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
         is_hex.then(|| Self(text.to_owned()))
     }
 
-    pub(in crate::storefront) fn digest(&self) -> [u8; 32] {
+    /// The digest that is stored.
+    pub fn digest(&self) -> [u8; 32] {
         sha256(&self.0)
     }
 

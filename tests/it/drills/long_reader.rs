@@ -78,7 +78,7 @@ async fn tables(world: &World) -> Vec<String> {
     sqlx::query_scalar(tables).fetch_all(&world.pool).await.unwrap()
 }
 
-const OF_WHAT_IS_KEPT: [&str; 3] = ["attempts_20260521_kept", "deliveries_20260521_kept", "events_20260521_kept"];
+const OF_WHAT_IS_KEPT: [&str; 4] = ["attempts_20260521_kept", "deliveries_20260521_kept", "events_20260521_kept", "feed_20260521_kept"];
 
 #[tokio::test]
 async fn nobody_waits_while_a_reader_keeps_expired_days_from_being_dropped() {
@@ -121,7 +121,7 @@ async fn what_is_interrupted_after_a_day_was_detached_is_finished_by_the_next_ru
     world.pool.execute(sqlx::raw_sql(interruption)).await.unwrap();
     let interrupted = beside_traffic(&world, world.state.webhooks.maintain_partitions()).await;
     assert!(matches!(interrupted, Err(HousekeepingError::Database(_))));
-    let left = ["attempts_20260521", "deliveries_20260521_expired", "deliveries_20260521_kept", "events_20260521"];
+    let left = ["attempts_20260521", "deliveries_20260521_expired", "deliveries_20260521_kept", "events_20260521", "feed_20260521"];
     assert_eq!(tables(&world).await, left);
 
     world.pool.execute("drop event trigger interruption").await.unwrap();

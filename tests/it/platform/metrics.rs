@@ -33,7 +33,7 @@ impl Scrape {
     /// Asks for the metrics. The figures of the database are new ones.
     async fn of(world: &World) -> Self {
         let request = Request::get("/metrics").body(Body::empty()).unwrap();
-        let response = Metrics::new(&world.state).router().oneshot(request).await.unwrap();
+        let response = Metrics::new(world.state.clone()).router().oneshot(request).await.unwrap();
         assert_eq!(response.status(), StatusCode::OK);
         assert!(response.headers()[header::CONTENT_TYPE].to_str().unwrap().starts_with("application/openmetrics-text"));
         let text = String::from_utf8(to_bytes(response.into_body(), usize::MAX).await.unwrap().to_vec()).unwrap();
@@ -127,7 +127,7 @@ async fn no_label_says_anything_about_anybody_and_the_series_are_few() {
         assert!(!scrape.0.contains(person), "{person} is in\n{}", scrape.0);
     }
     let declared: BTreeSet<_> =
-        Metrics::new(&world.state).registry().descriptions().iter().flat_map(|metric| metric.labels.iter().copied()).collect();
+        Metrics::new(world.state.clone()).descriptions().iter().flat_map(|metric| metric.labels.iter().copied()).collect();
     for series in scrape.series() {
         let labels = series.split_once('{').map_or("", |(_, labels)| labels.trim_end_matches('}'));
         for label in labels.split("\",").filter(|label| !label.is_empty()) {
@@ -203,9 +203,9 @@ fn listed() -> BTreeSet<(String, String, Vec<String>)> {
 
 #[tokio::test]
 async fn the_guide_lists_every_metric() {
-    let metrics = Metrics::new(&World::new().await.state);
-    let registered = metrics.registry().descriptions().iter().map(|Description { name, kind, labels }| {
-        (name.clone(), kind.as_str().to_owned(), labels.iter().map(|label| (*label).to_owned()).collect::<Vec<_>>())
+    let metrics = Metrics::new(World::new().await.state.clone());
+    let registered = metrics.descriptions().into_iter().map(|Description { name, kind, labels }| {
+        (name, kind.as_str().to_owned(), labels.iter().map(|label| (*label).to_owned()).collect::<Vec<_>>())
     });
     assert_eq!(listed(), registered.collect());
 }

@@ -1,6 +1,7 @@
 //! The program as a whole: its commands, its database, its documents.
 
 mod backups;
+mod cells;
 mod commands;
 mod companies;
 mod database_away;

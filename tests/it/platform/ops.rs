@@ -35,7 +35,7 @@ fn named(expression: &str) -> Vec<(&str, Vec<&str>)> {
 /// The names in `expressions` that no metric has, and the labels that their metrics do not have.
 fn unknown(expressions: &[&str], metrics: &Metrics) -> Vec<String> {
     let mut series = BTreeMap::new();
-    for metric in metrics.registry().descriptions() {
+    for metric in metrics.descriptions() {
         let suffixes: &[&str] = if metric.kind.as_str() == "histogram" { &["_bucket", "_sum", "_count"] } else { &[""] };
         series.extend(suffixes.iter().map(|suffix| (format!("{}{suffix}", metric.name), metric.labels)));
     }
@@ -66,7 +66,7 @@ fn anchors(page: &str) -> BTreeSet<String> {
 
 #[tokio::test]
 async fn dashboard_and_alerts_name_metrics_that_exist() {
-    let metrics = Metrics::new(&World::new().await.state);
+    let metrics = Metrics::new(World::new().await.state.clone());
     let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
     let shown = shown(&dashboard);
     assert!(shown.len() > 40 && named(ALERTS).len() > 20, "the expressions were found");

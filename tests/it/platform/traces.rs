@@ -247,7 +247,7 @@ async fn a_collector_that_is_away_slow_or_full_costs_no_request_and_no_more_than
         let begun = Instant::now();
         world.state.traces.stop().await;
         assert!(begun.elapsed() < Duration::from_secs(7), "{endpoint}: {:?}", begun.elapsed());
-        let counted = Metrics::new(&world.state).registry().render();
+        let counted = Metrics::new(world.state.clone()).render();
         let lost = |reason: &str| {
             let series = format!("portico_trace_spans_lost_total{{reason=\"{reason}\"}} ");
             counted.lines().find_map(|line| line.strip_prefix(&series)).unwrap().parse::<u64>().unwrap()

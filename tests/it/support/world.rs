@@ -141,6 +141,21 @@ impl World {
         Self::start(database, (file, changes), clock, resolver, (application_key, &[]), tenant)
     }
 
+    /// A cell beside this one: the same service on a database of its own, with a company and a store of its own.
+    pub async fn in_another_cell(&self) -> Self {
+        self.in_cell_at(&databases::fresh().await).await
+    }
+
+    /// A cell beside this one on this database, which has every migration.
+    pub async fn in_cell_at(&self, database: &str) -> Self {
+        let pool = databases::pool(database);
+        let tenant = Tenant::create(&pool, &self.clock).await;
+        pool.close().await;
+        let changes: Vec<_> = self.changes.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        let key = (self.application_key_setting.clone(), &[][..]);
+        Self::start(database, (&self.file, &changes), self.clock.clone(), self.resolver.clone(), key, tenant)
+    }
+
     /// Another instance of this service, with the same database, settings, clock, names and keys, but its own memory. It also
     /// represents the service after a restart.
     pub fn another_instance(&self) -> Self {

@@ -31,6 +31,7 @@ pub(super) const TEXTS: &[(&str, &str)] = texts![
     "docs/console.md"
     "docs/deployment.md"
     "docs/operating.md"
+    "docs/scaling.md"
     "docs/commands.md"
     "docs/reliability.md"
     "docs/performance.md"

@@ -6,14 +6,29 @@ mod revoke;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
+use sqlx::{AssertSqlSafe, Executor};
 
-use crate::kernel::database::Connection;
+use crate::kernel::database::{Connection, Pool};
 use crate::kernel::ids::{CompanyId, CustomerId, SessionId};
 use crate::storefront::tokens::TokenId;
 
 pub use find_session::{Session, find_session};
 pub use insert_token::{Before, NewToken, SeenDevice, insert_token};
 pub use revoke::{has_surplus, revoke_all_tokens, revoke_customer, revoke_least_used, revoke_other_tokens, revoke_session, revoke_token};
+
+/// Lets the numbers of tokens begin with `first`, if they have not got so far.
+pub async fn number_tokens_from(pool: &Pool, first: i64) -> Result<(), sqlx::Error> {
+    let restart = format!("alter table customer_tokens alter column id restart with {first}");
+    let last: i64 = sqlx::query_scalar!(
+        r#"select coalesce(pg_sequence_last_value(pg_get_serial_sequence('customer_tokens', 'id')::regclass), 0) as "last!""#
+    )
+    .fetch_one(pool)
+    .await?;
+    if last < first {
+        pool.execute(AssertSqlSafe(restart)).await?;
+    }
+    Ok(())
+}
 
 /// Returns whether the session of the customer is live: not revoked, not expired, and its account and store are open.
 pub async fn is_signed_in(conn: &mut Connection, customer: CustomerId, sign_in: TokenId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {

@@ -1,0 +1,102 @@
+//! What a request brings along that one cell knows, and no other.
+
+use axum::body::Bytes;
+use axum::http::Method;
+use axum::http::request::Parts;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::Value;
+use url::form_urlencoded;
+
+use crate::app::AppState;
+use crate::companies::{self, ApiKey};
+use crate::contact::EmailAddress;
+use crate::kernel::client_address::ClientAddress;
+use crate::kernel::ids::{CompanyId, GatewayId};
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::operators::OneTimeLink;
+use crate::portal::LinkKey;
+use crate::storefront::{self, StoreKey};
+
+/// What one cell knows. Keys and links are digests.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Evidence {
+    ApiKey([u8; 32]),
+    StoreKey([u8; 32]),
+    /// The address of an operator who signs in, as it was entered.
+    Operator(String),
+    /// A link in a mail to an operator.
+    OperatorLink([u8; 32]),
+    PortalLink([u8; 32]),
+    Gateway(GatewayId),
+    Company(CompanyId),
+}
+
+/// Whether the body has to be read to know what a request brings along.
+pub(super) fn is_in_the_body(parts: &Parts) -> bool {
+    let pages = ["/console/sign-in", "/console/sign-in/once", "/console/forgot", "/console/password", "/portal/open", "/socket/authorize"];
+    parts.method == Method::POST && pages.contains(&parts.uri.path())
+}
+
+/// What the head of a request brings along.
+pub(super) fn of_head(parts: &Parts) -> Option<Evidence> {
+    let path = parts.uri.path();
+    if let Some(id) = path.strip_prefix("/webhooks/") {
+        return id.parse().ok().map(Evidence::Gateway);
+    }
+    if let Some(company) = path.strip_prefix(storefront::PATH).and_then(|path| path.strip_prefix("/companies/")) {
+        return company.split('/').next()?.parse().ok().map(Evidence::Company);
+    }
+    let bearer = companies::bearer(&parts.headers)?;
+    let store = || StoreKey::parse(bearer).map(|key| Evidence::StoreKey(key.digest()));
+    ApiKey::parse(bearer).map(|key| Evidence::ApiKey(key.digest())).or_else(store)
+}
+
+/// What the body of a request to this path brings along ([`is_in_the_body`]).
+pub(super) fn of_body(path: &str, body: &Bytes) -> Option<Evidence> {
+    if path == "/socket/authorize" {
+        return company_of_token(body).map(Evidence::Company);
+    }
+    let field = |name: &str| form_urlencoded::parse(body).find(|(found, _)| found == name).map(|(_, value)| value.trim().to_owned());
+    match path {
+        "/console/sign-in" | "/console/forgot" => field("email").map(Evidence::Operator),
+        "/portal/open" => Some(Evidence::PortalLink(LinkKey::claimed(&field("key")?).digest())),
+        _ => Some(Evidence::OperatorLink(OneTimeLink::claimed(&field("key")?).digest())),
+    }
+}
+
+/// The company that a socket token names. Nothing is verified here: the cell of that company does.
+fn company_of_token(question: &Bytes) -> Option<CompanyId> {
+    let question: Value = serde_json::from_slice(question).ok()?;
+    let claims = URL_SAFE_NO_PAD.decode(question["token"].as_str()?.split('.').nth(1)?).ok()?;
+    serde_json::from_slice::<Value>(&claims).ok()?["cid"].as_str()?.parse().ok()
+}
+
+impl Evidence {
+    /// Whether a cell knows this.
+    ///
+    /// # Errors
+    /// The cell cannot tell, because its database is away or too busy.
+    pub(super) async fn is_known(&self, cell: &AppState, client: ClientAddress) -> Result<bool, Problem> {
+        let known = match self {
+            Self::ApiKey(key) => cell.companies.knows_key(*key, client).await,
+            Self::StoreKey(key) => cell.storefront.knows_key(*key, client).await,
+            Self::Operator(email) => match email.parse::<EmailAddress>() {
+                Ok(email) => cell.operators.knows(&email).await.map_err(Problem::from),
+                Err(_) => Ok(false),
+            },
+            Self::OperatorLink(link) => cell.operators.knows_link(link).await.map_err(Problem::from),
+            Self::PortalLink(link) => cell.portal.knows_link(link).await.map_err(Problem::from),
+            Self::Gateway(gateway) => cell.gateways.knows(*gateway).await,
+            Self::Company(company) => cell.companies.knows(*company).await.map_err(Problem::from),
+        };
+        match known {
+            Err(problem)
+                if !matches!(problem.code(), ProblemCode::DatabaseUnavailable | ProblemCode::Overloaded | ProblemCode::Internal) =>
+            {
+                Ok(false)
+            }
+            known => known,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `portico cell list`, and which cell a new company gets.
+
+use clap::Subcommand;
+use serde_json::{Value, json};
+
+use crate::bootstrap::Database;
+use crate::cli::Failure;
+use crate::cli::record;
+use crate::companies;
+use crate::config::Config;
+use crate::kernel::database::{CellName, Pool, database_size, server_version};
+use crate::kernel::error_chain::chain;
+use crate::kernel::migrations;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum CellCommand {
+    /// List the cells: the databases that companies live in
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+impl CellCommand {
+    pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
+        let Self::List { json } = self;
+        let mut cells = Vec::new();
+        for (name, config) in config.cells() {
+            let shown = match Database::new(&config).await {
+                Ok(database) => {
+                    let shown = look(&database.pool).await;
+                    database.stop().await;
+                    shown
+                }
+                Err(error) => Err(error.into()),
+            };
+            let mut cell = json!({ "cell": name.as_str(), "weight": config.database.weight });
+            let members = shown.unwrap_or_else(|error| json!({ "state": chain(&*error) }));
+            cell.as_object_mut().expect("it is an object").extend(members.as_object().cloned().unwrap_or_default());
+            cells.push(cell);
+        }
+        record::show_list(json, "cells", &cells);
+        Ok(())
+    }
+}
+
+async fn look(pool: &Pool) -> Result<Value, Failure> {
+    let version = server_version(pool).await?;
+    let state = match migrations::must_be_applied(pool).await {
+        Ok(()) => "ready".to_owned(),
+        Err(error) => chain(&error),
+    };
+    let companies = if state == "ready" { Some(companies::count_companies(&mut pool.acquire().await?).await?) } else { None };
+    let size = database_size(pool).await?;
+    Ok(json!({ "state": state, "companies": companies, "megabytes": size / 1_000_000, "postgresql": version }))
+}
+
+/// The cell with the fewest companies in relation to its weight. One without weight gets none, unless it is named.
+///
+/// # Errors
+/// A cell cannot be asked: a company must not be put where it does not belong because of that.
+pub(super) async fn of_new_company(config: &Config) -> Result<(CellName, Config), Failure> {
+    let cells = config.cells();
+    if cells.len() == 1 {
+        return Ok(cells.into_iter().next().expect("there is one"));
+    }
+    let mut least: Option<(f64, (CellName, Config))> = None;
+    for (name, config) in cells.into_iter().filter(|(_, config)| config.database.weight > 0) {
+        let count = async |pool: &Pool| -> Result<i64, Failure> { Ok(companies::count_companies(&mut pool.acquire().await?).await?) };
+        let companies = Database::new(&config).await?.with_migrated(&config, count).await?;
+        let load = (companies + 1) as f64 / f64::from(config.database.weight);
+        if least.as_ref().is_none_or(|(least, _)| load < *least) {
+            least = Some((load, (name, config)));
+        }
+    }
+    least.map(|(_, cell)| cell).ok_or_else(|| "no cell takes new companies: each has weight 0 (say which with --cell)".into())
+}
