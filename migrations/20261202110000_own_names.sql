@@ -4,7 +4,12 @@
 create function own_lock(key bigint) returns bigint language sql stable as $$
     select key # case current_schema() when 'public' then 0 else hashtextextended(current_schema(), 0) end
 $$;
-comment on function own_lock is 'The key of an advisory lock of the deployment in this schema.';
+comment on function own_lock(bigint) is 'The key of an advisory lock of the deployment in this schema.';
+
+create function own_lock(key integer) returns integer language sql stable as $$
+    select key # case current_schema() when 'public' then 0 else hashtext(current_schema()) end
+$$;
+comment on function own_lock(integer) is 'The same for the first key of two.';
 
 create function own_channel(name text) returns text language sql stable as $$
     select case current_schema() when 'public' then name else left(name || '_' || current_schema(), 63) end

@@ -26,13 +26,10 @@ pub fn measure(figures: &mut Figures) {
     // Only the response is measured; delivering the events is measured elsewhere.
     let service = Service::start(&settings).restart(&["--no-worker"]);
     let path = card_gateway(&service);
-
-    let mut number = 0_u64;
+    let (mut payment, mut number) = (payments(&path), 0_u64);
     let mut next = || {
         number += 1;
-        let intent = json!({ "id": format!("pi_{number}"), "amount": 1000, "amount_received": 1000, "currency": "usd" });
-        let body = json!({ "id": format!("evt_{number}"), "type": "payment_intent.succeeded", "data": { "object": intent } }).to_string();
-        request("POST", &path, &[("card-signature", &signature(&body))], &body)
+        payment()
     };
     let time = figures.time(5);
     for callers in CALLERS {
@@ -50,6 +47,17 @@ pub fn measure(figures: &mut Figures) {
         (database.number("select count(*) from payments"), database.number("select count(*) from events where name = 'payment.succeeded'"));
     assert_eq!((payments, events), (i64::try_from(number).unwrap(), payments), "each callback creates a payment and an event");
     of_many_refunds(figures, &service, &path);
+}
+
+/// The callbacks of one new payment after the other, to this path.
+pub fn payments(path: &str) -> impl FnMut() -> Vec<u8> {
+    let (path, mut number) = (path.to_owned(), 0_u64);
+    move || {
+        number += 1;
+        let intent = json!({ "id": format!("pi_{number}"), "amount": 1000, "amount_received": 1000, "currency": "usd" });
+        let body = json!({ "id": format!("evt_{number}"), "type": "payment_intent.succeeded", "data": { "object": intent } }).to_string();
+        request("POST", &path, &[("card-signature", &signature(&body))], &body)
+    }
 }
 
 /// Callbacks that report many refunds at once: each refund takes as long, however many there are.

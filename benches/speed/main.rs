@@ -14,6 +14,7 @@ mod backlog;
 mod callbacks;
 mod codes;
 mod console;
+mod cost;
 mod days;
 mod deletion;
 mod drain;
@@ -81,6 +82,7 @@ enum Bench {
     Pumping,
     Texts,
     Import,
+    Cost,
 }
 
 impl Bench {
@@ -114,6 +116,7 @@ impl Bench {
             Self::Pumping => pumping::measure(figures),
             Self::Texts => texts::measure(figures),
             Self::Import => import::measure(figures),
+            Self::Cost => cost::measure(figures),
             Self::Soak => soak::measure(figures, arguments.minutes),
         }
     }

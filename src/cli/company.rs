@@ -71,7 +71,7 @@ impl CompanyCommand {
                 record::print_one(&of_cell, json, async |pool| {
                     let id = companies::create_company(&mut pool.acquire().await?, &name, pool.clock().now()).await?;
                     let mut company = json!({ "id": id, "uuid": id.uuid(), "name": name });
-                    if !config.database.cells.is_empty() {
+                    if config.database.is_a_cell() {
                         company["cell"] = cell.as_str().into();
                     }
                     Ok(json!({ "company": company }))
@@ -79,20 +79,28 @@ impl CompanyCommand {
                 .await
             }
             Self::List { json } => {
-                let mut listed = Vec::new();
+                let (mut listed, mut failed) = (Vec::new(), None);
                 for (cell, of_cell) in config.cells() {
-                    let list =
-                        async |pool: &Pool| -> Result<_, Failure> { Ok(companies::list_companies(&mut pool.acquire().await?).await?) };
-                    for company in Database::new(&of_cell).await?.with_migrated(&of_cell, list).await? {
+                    let companies = match list(&of_cell).await {
+                        Ok(companies) => companies,
+                        // One that is away hides none of the others.
+                        Err(error) => {
+                            failed = Some(error);
+                            continue;
+                        }
+                    };
+                    for company in companies {
                         let mut company = shown(&company);
-                        if !config.database.cells.is_empty() {
+                        if config.database.is_a_cell() {
                             company["cell"] = cell.as_str().into();
                         }
                         listed.push(company);
                     }
                 }
-                record::show_list(json, "companies", &listed);
-                Ok(())
+                if failed.is_none() || !listed.is_empty() {
+                    record::show_list(json, "companies", &listed);
+                }
+                failed.map_or(Ok(()), Err)
             }
             Self::Suspend(Named { name, json }) => {
                 record::print_one(config, json, async |pool| set_suspended(pool, &name, true).await).await
@@ -105,6 +113,12 @@ impl CompanyCommand {
             }
         }
     }
+}
+
+/// The companies of a cell.
+async fn list(config: &Config) -> Result<Vec<Company>, Failure> {
+    let list = async |pool: &Pool| -> Result<_, Failure> { Ok(companies::list_companies(&mut pool.acquire().await?).await?) };
+    Database::new(config).await?.with_migrated(config, list).await
 }
 
 fn shown(company: &Company) -> Value {

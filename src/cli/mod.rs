@@ -232,21 +232,33 @@ async fn run_command(command: Command, config: Config) -> Result<ExitCode, Failu
 }
 
 async fn migrate(config: &Config) -> Result<(), Failure> {
-    let cells = config.cells();
+    let (cells, mut failed) = (config.cells(), None);
     for (name, config) in &cells {
-        let database = Database::new(config).await?;
-        let progress = Progress::counting("migrating");
-        let migrated = database.migrate().await;
-        progress.end();
-        database.stop().await;
-        let said = match migrated?.missing {
-            0 => "All migrations were already applied.".to_owned(),
-            1 => "1 migration was applied.".to_owned(),
-            applied => format!("{applied} migrations were applied."),
+        let said = match migrate_one(config).await {
+            Ok(0) => "All migrations were already applied.".to_owned(),
+            Ok(1) => "1 migration was applied.".to_owned(),
+            Ok(applied) => format!("{applied} migrations were applied."),
+            // One that is away keeps nobody from migrating the others.
+            Err(error) if cells.len() > 1 => {
+                complain(&format!("{name}: {}", chain(&error)));
+                failed = Some(error);
+                continue;
+            }
+            Err(error) => return Err(error.into()),
         };
         say(&if cells.len() > 1 { format!("{name}: {said}") } else { said });
     }
-    Ok(())
+    failed.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// Returns how many migrations were missing.
+async fn migrate_one(config: &Config) -> Result<usize, BootstrapError> {
+    let database = Database::new(config).await?;
+    let progress = Progress::counting("migrating");
+    let migrated = database.migrate().await;
+    progress.end();
+    database.stop().await;
+    Ok(migrated?.missing)
 }
 
 async fn demo(config: &Config, json: bool, shell: bool) -> Result<(), Failure> {

@@ -55,12 +55,14 @@ where
 }
 
 impl Companies {
-    /// Whether this is the digest of a live key. Those who ask for unknown ones are limited like those who use them.
-    pub async fn knows_key(&self, digest: [u8; 32], client: ClientAddress) -> Result<bool, Problem> {
-        match self.find_key(digest, client).await {
-            Err(problem) if problem.code() == ProblemCode::ApiKeyInvalid => Ok(false),
-            found => found.map(|_| true),
-        }
+    /// Whether this is the digest of a live key. Unknown ones do not count as the client's: another cell may know them.
+    pub async fn knows_key(&self, digest: [u8; 32]) -> Result<bool, Problem> {
+        let now = self.clock.now();
+        let key = match self.keys.get(&digest, now) {
+            Some(key) => Some(key),
+            None => Box::pin(self.read_key(digest, now)).await?,
+        };
+        Ok(key.is_some_and(|key| key.grant.until.is_none_or(|end| end > now)))
     }
 
     /// Whether there is a company with this id.
@@ -80,12 +82,17 @@ impl Companies {
     }
 
     async fn look_up_key(&self, digest: [u8; 32], client: ClientAddress, now: DateTime<Utc>) -> Result<Arc<KnownKey>, Problem> {
+        let looked_up = self.unknown_keys.look_up(client.network(), self.read_key(digest, now)).await;
+        let (found, _) = looked_up.map_err(|status| status.problem())?;
+        Ok(found?.ok_or(ProblemCode::ApiKeyInvalid)?)
+    }
+
+    async fn read_key(&self, digest: [u8; 32], now: DateTime<Utc>) -> Result<Option<Arc<KnownKey>>, Problem> {
         let generation = self.keys.generation();
-        let look_up = async { queries::find_api_key(&mut self.pool.acquire().await?, &digest, now).await };
-        let (found, _) = self.unknown_keys.look_up(client.network(), look_up).await.map_err(|status| status.problem())?;
-        let key = Arc::new(KnownKey::read(digest, found?.ok_or(ProblemCode::ApiKeyInvalid)?)?);
+        let Some(found) = queries::find_api_key(&mut self.pool.acquire().await?, &digest, now).await? else { return Ok(None) };
+        let key = Arc::new(KnownKey::read(digest, found)?);
         self.keys.insert_if_current(generation, digest, &key, now);
-        Ok(key)
+        Ok(Some(key))
     }
 
     /// Records the use of a key, outside of the request path.

@@ -46,7 +46,7 @@ pub(super) async fn lock_schemas(conn: &mut Connection) -> Result<(), sqlx::Erro
 /// Tries to take a session-level lock. Waiting must happen outside of statements, because creating an index waits for running
 /// statements to end.
 pub(super) async fn try_lock(conn: &mut Connection, lock: i64) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar!(r#"select pg_try_advisory_lock(own_lock($1)) as "got!""#, lock).fetch_one(conn).await
+    sqlx::query_scalar!(r#"select pg_try_advisory_lock(own_lock($1::bigint)) as "got!""#, lock).fetch_one(conn).await
 }
 
 pub(super) async fn find_latest(conn: &mut Connection, kind: &str) -> Result<Option<Known>, sqlx::Error> {

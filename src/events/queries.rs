@@ -103,7 +103,7 @@ pub(super) async fn insert_events(conn: &mut Connection, events: &Columns, notif
              insert into outbox (event_id, company_id, name, subject_id, sequence, owner)
              select id, company_id, name, subject_id, sequence, owner from numbered
          )
-         select pg_notify(own_channel($9), '') where $10 and pg_try_advisory_xact_lock(own_lock($11))",
+         select pg_notify(own_channel($9), '') where $10 and pg_try_advisory_xact_lock(own_lock($11::bigint))",
         &events.ids,
         &events.companies,
         &events.names,

@@ -5,7 +5,6 @@ use chrono::TimeDelta;
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::{Area, Caller, Scope, Who};
 use crate::companies::must_not_be_suspended;
-use crate::contact::EmailAddress;
 use crate::kernel::ids::{OperatorId, OperatorSessionId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::operators::queries;
@@ -16,9 +15,9 @@ use crate::operators::state::Operators;
 const LAST_USED_INTERVAL: TimeDelta = TimeDelta::minutes(1);
 
 impl Operators {
-    /// Whether an operator has this address.
-    pub async fn knows(&self, email: &EmailAddress) -> Result<bool, sqlx::Error> {
-        Ok(queries::find_by_email(&mut self.pool.acquire().await?, email).await?.is_some())
+    /// Whether an operator has this address, in its one spelling.
+    pub async fn knows(&self, email: &str) -> Result<bool, sqlx::Error> {
+        queries::has_email(&mut self.pool.acquire().await?, email).await
     }
 
     /// Whether this is the digest of a link that has not been used, or of one that has expired a moment ago.

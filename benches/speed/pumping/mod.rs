@@ -36,7 +36,7 @@ enum Step {
     /// A customer who has registered asks to sign in.
     SignIn { address: String },
     /// Somebody uses the code of the last text to the number.
-    UseCode { number: String, is_attack: bool },
+    UseCode { number: String, address: String, is_attack: bool },
 }
 
 /// A step, by its time in seconds; the earliest is the greatest.
@@ -142,7 +142,7 @@ async fn live_through(texts: usize, pattern: Option<Pattern>, share: f64) -> Out
                     false => (outcome.asked, outcome.refused) = (outcome.asked + 1, outcome.refused + u32::from(!is_sent)),
                 }
                 if let (true, Some(after)) = (is_sent, uses_code_after) {
-                    steps.push(Timed(now + after, Step::UseCode { number, is_attack }));
+                    steps.push(Timed(now + after, Step::UseCode { number, address, is_attack }));
                 }
             }
             // Who has signed in does not come back on the same day; early in the day, nobody may be left.
@@ -151,8 +151,8 @@ async fn live_through(texts: usize, pattern: Option<Pattern>, share: f64) -> Out
                 let is_sent = shop.ask_to_sign_in(&number, &address).await;
                 (outcome.asked, outcome.refused) = (outcome.asked + 1, outcome.refused + u32::from(!is_sent));
             }
-            Step::UseCode { number, is_attack } => {
-                shop.use_code(&number).await;
+            Step::UseCode { number, address, is_attack } => {
+                shop.use_code(&number, &address).await;
                 if !is_attack {
                     registered.push_back(number);
                 }

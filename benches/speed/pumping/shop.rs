@@ -101,11 +101,11 @@ impl Shop {
     }
 
     /// Opens an account with the code of the last text to the number.
-    pub async fn use_code(&self, number: &str) {
+    pub async fn use_code(&self, number: &str, address: &str) {
         let code = self.mailbox.messages().into_iter().find(|text| text.to == number).and_then(|text| text.code);
         // The mailbox keeps the latest only, which is enough for a minute.
         let Some(code) = code else { return };
-        self.post("", "192.0.2.1", &json!({ "name": "Ada", "identity": number, "code": code })).await;
+        self.post("", address, &json!({ "name": "Ada", "identity": number, "code": code })).await;
     }
 
     async fn post(&self, path: &str, address: &str, body: &serde_json::Value) -> u16 {

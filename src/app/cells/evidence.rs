@@ -1,7 +1,6 @@
 //! What a request brings along that one cell knows, and no other.
 
 use axum::body::Bytes;
-use axum::http::Method;
 use axum::http::request::Parts;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,19 +10,18 @@ use url::form_urlencoded;
 use crate::app::AppState;
 use crate::companies::{self, ApiKey};
 use crate::contact::EmailAddress;
-use crate::kernel::client_address::ClientAddress;
 use crate::kernel::ids::{CompanyId, GatewayId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::operators::OneTimeLink;
 use crate::portal::LinkKey;
-use crate::storefront::{self, StoreKey};
+use crate::storefront::StoreKey;
 
-/// What one cell knows. Keys and links are digests.
+/// What a cell knows. Keys and links are digests.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Evidence {
     ApiKey([u8; 32]),
     StoreKey([u8; 32]),
-    /// The address of an operator who signs in, as it was entered.
+    /// The address of an operator who signs in, in its one spelling. Operators of several companies may have it.
     Operator(String),
     /// A link in a mail to an operator.
     OperatorLink([u8; 32]),
@@ -32,20 +30,16 @@ pub(super) enum Evidence {
     Company(CompanyId),
 }
 
-/// Whether the body has to be read to know what a request brings along.
-pub(super) fn is_in_the_body(parts: &Parts) -> bool {
+/// Whether the body of a POST to this path has to be read to know what a request brings along.
+pub(super) fn is_in_the_body(path: &str) -> bool {
     let pages = ["/console/sign-in", "/console/sign-in/once", "/console/forgot", "/console/password", "/portal/open", "/socket/authorize"];
-    parts.method == Method::POST && pages.contains(&parts.uri.path())
+    pages.contains(&path)
 }
 
 /// What the head of a request brings along.
 pub(super) fn of_head(parts: &Parts) -> Option<Evidence> {
-    let path = parts.uri.path();
-    if let Some(id) = path.strip_prefix("/webhooks/") {
+    if let Some(id) = parts.uri.path().strip_prefix("/webhooks/") {
         return id.parse().ok().map(Evidence::Gateway);
-    }
-    if let Some(company) = path.strip_prefix(storefront::PATH).and_then(|path| path.strip_prefix("/companies/")) {
-        return company.split('/').next()?.parse().ok().map(Evidence::Company);
     }
     let bearer = companies::bearer(&parts.headers)?;
     let store = || StoreKey::parse(bearer).map(|key| Evidence::StoreKey(key.digest()));
@@ -59,7 +53,10 @@ pub(super) fn of_body(path: &str, body: &Bytes) -> Option<Evidence> {
     }
     let field = |name: &str| form_urlencoded::parse(body).find(|(found, _)| found == name).map(|(_, value)| value.trim().to_owned());
     match path {
-        "/console/sign-in" | "/console/forgot" => field("email").map(Evidence::Operator),
+        "/console/sign-in" | "/console/forgot" => {
+            let email: EmailAddress = field("email")?.parse().ok()?;
+            Some(Evidence::Operator(email.key().to_owned()))
+        }
         "/portal/open" => Some(Evidence::PortalLink(LinkKey::claimed(&field("key")?).digest())),
         _ => Some(Evidence::OperatorLink(OneTimeLink::claimed(&field("key")?).digest())),
     }
@@ -73,18 +70,21 @@ fn company_of_token(question: &Bytes) -> Option<CompanyId> {
 }
 
 impl Evidence {
-    /// Whether a cell knows this.
+    /// Whether what one cell knows is never known by another one: a company stays where it is. A key may be revoked, and an operator may begin to
+    /// work for a company elsewhere.
+    pub(super) fn is_for_ever(&self) -> bool {
+        matches!(self, Self::Company(_))
+    }
+
+    /// Whether a cell knows this. Keys are looked for in the cache that requests with them use.
     ///
     /// # Errors
     /// The cell cannot tell, because its database is away or too busy.
-    pub(super) async fn is_known(&self, cell: &AppState, client: ClientAddress) -> Result<bool, Problem> {
+    pub(super) async fn is_known(&self, cell: &AppState) -> Result<bool, Problem> {
         let known = match self {
-            Self::ApiKey(key) => cell.companies.knows_key(*key, client).await,
-            Self::StoreKey(key) => cell.storefront.knows_key(*key, client).await,
-            Self::Operator(email) => match email.parse::<EmailAddress>() {
-                Ok(email) => cell.operators.knows(&email).await.map_err(Problem::from),
-                Err(_) => Ok(false),
-            },
+            Self::ApiKey(key) => cell.companies.knows_key(*key).await,
+            Self::StoreKey(key) => cell.storefront.knows_key(*key).await,
+            Self::Operator(email) => cell.operators.knows(email).await.map_err(Problem::from),
             Self::OperatorLink(link) => cell.operators.knows_link(link).await.map_err(Problem::from),
             Self::PortalLink(link) => cell.portal.knows_link(link).await.map_err(Problem::from),
             Self::Gateway(gateway) => cell.gateways.knows(*gateway).await,

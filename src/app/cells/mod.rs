@@ -4,11 +4,12 @@
 //! number of cells. No statement concerns two of them.
 //!
 //! There is no directory that says which company is where, and would have to be kept right and be there always. What a request brings along says it:
-//! a key, a link, an address. All cells are asked at once whether they know it ([`evidence`]), in memory or by an index, and the one that did is
-//! asked alone from then on ([`front`]). So a cell that is away is missed by its own companies only, and a company that has moved is found where
-//! it is.
+//! a key, a link, an address ([`evidence`]). All cells are asked at once whether they know it, in memory or by an index, and the one that did is
+//! asked alone from then on ([`finder`]). So a cell that is away is missed by its own companies only. The routes of all cells are behind one
+//! router ([`front`]).
 
 mod evidence;
+mod finder;
 mod front;
 
 use std::ops::Deref;

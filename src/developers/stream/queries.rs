@@ -8,7 +8,7 @@ use crate::webhooks::EventFilter;
 /// The maximum number of events read for one page, including filtered ones.
 pub(super) const MAX_SCANNED_EVENTS: i64 = 500;
 /// The maximum number of bytes in one page, not counting its last event.
-const MAX_PAGE_BYTES: i64 = 256 * 1024;
+pub(super) const MAX_PAGE_BYTES: i64 = 256 * 1024;
 
 /// An event that was read, wanted or not.
 #[derive(Debug)]
@@ -61,11 +61,18 @@ pub(super) async fn find_first(conn: &mut Connection, company: CompanyId) -> Res
 /// The place of an event. `None` if the company has no such event.
 pub(super) async fn find_place(conn: &mut Connection, company: CompanyId, event: EventId) -> Result<Option<Place>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"select numbered.number as "number?", waits as "waits?", transaction_id::text::bigint as "transaction?", place as "place?",
+        r#"select coalesce(numbered.number, before_test.number) as "number?", waits as "waits?",
+                  transaction_id::text::bigint as "transaction?", place as "place?",
                   coalesce((select last from event_feed_heads where company_id = $2), 0) as "last!"
            from (select) as one
            left join (select number from event_feed where id = $1 and company_id = $2) as numbered on true
-           left join (select waits, transaction_id, place from unnumbered_events where id = $1 and company_id = $2) as unnumbered on true"#,
+           left join (select waits, transaction_id, place, addressed_to from unnumbered_events where id = $1 and company_id = $2) as unnumbered
+                on true
+           -- A test is never numbered: the stream goes on behind what was made before it.
+           left join lateral (
+                select number from event_feed
+                where unnumbered.addressed_to is not null and company_id = $2 and id < $1 order by number desc limit 1
+           ) as before_test on true"#,
         event.uuid(),
         company.uuid(),
     );

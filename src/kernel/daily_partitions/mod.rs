@@ -84,7 +84,10 @@ pub enum HousekeepingError {
 /// Whether this session keeps house from now on, until its connection ends. Otherwise another one does.
 pub async fn keep_house(conn: &mut Connection) -> Result<bool, sqlx::Error> {
     for _ in 0..LOCK_POLLS {
-        if sqlx::query_scalar!(r#"select pg_try_advisory_lock(own_lock($1)) as "locked!""#, KEEPING_HOUSE).fetch_one(&mut *conn).await? {
+        if sqlx::query_scalar!(r#"select pg_try_advisory_lock(own_lock($1::bigint)) as "locked!""#, KEEPING_HOUSE)
+            .fetch_one(&mut *conn)
+            .await?
+        {
             return Ok(true);
         }
         sleep(LOCK_POLL_INTERVAL).await;

@@ -79,6 +79,12 @@ fn usual_weight() -> u32 {
 }
 
 impl Settings {
+    /// Whether the database is one of several.
+    #[must_use]
+    pub fn is_a_cell(&self) -> bool {
+        !self.cells.is_empty() || self.name != CellName::main()
+    }
+
     /// The settings of each cell, as if it were the only one: that of `url`, then the others by name.
     pub fn of_cells(&self) -> Vec<(CellName, Self)> {
         let alone = Self { cells: BTreeMap::new(), ..self.clone() };
@@ -93,7 +99,7 @@ impl Settings {
             };
             (name.clone(), settings)
         });
-        std::iter::once((CellName::main(), alone.clone())).chain(others).collect()
+        std::iter::once((self.name.clone(), alone.clone())).chain(others).collect()
     }
 }
 

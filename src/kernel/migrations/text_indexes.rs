@@ -57,7 +57,11 @@ async fn schema_of_extension(conn: &mut PgConnection) -> Result<Option<String>, 
     let is_public = sqlx::query_scalar("select current_schema() = 'public'").fetch_one(&mut *conn).await?;
     let create = match is_public {
         true => "create extension if not exists pg_trgm",
-        false => "create schema if not exists portico_extensions; create extension if not exists pg_trgm schema portico_extensions",
+        // Other deployments use it too, each with a role of its own.
+        false => {
+            "create schema if not exists portico_extensions; grant usage on schema portico_extensions to public;
+             create extension if not exists pg_trgm schema portico_extensions"
+        }
     };
     match conn.execute(create).await {
         Ok(_) => sqlx::query_scalar(found).fetch_optional(conn).await,

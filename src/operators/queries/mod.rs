@@ -76,7 +76,9 @@ pub(super) async fn delete_operator(
 /// Whether an operator can sign in who may let others in. Those who judge this in different transactions wait for each other, so that
 /// two owners cannot remove each other.
 pub(super) async fn has_owner(conn: &mut Connection, company: CompanyId) -> Result<bool, sqlx::Error> {
-    sqlx::query!("select pg_advisory_xact_lock($1, hashtext($2))", OWNERS, company.to_string()).execute(&mut *conn).await?;
+    sqlx::query!("select pg_advisory_xact_lock(own_lock($1::integer), hashtext($2))", OWNERS, company.to_string())
+        .execute(&mut *conn)
+        .await?;
     sqlx::query_scalar!(
         r#"select exists(select from operators where company_id = $1 and role = 'owner' and deleted_at is null
            and disabled_at is null and accepted_at is not null) as "has_owner!""#,
@@ -147,6 +149,13 @@ pub async fn find_by_email(conn: &mut Connection, email: &EmailAddress) -> Resul
     )
     .fetch_optional(conn)
     .await
+}
+
+/// Whether an operator has this address, in its one spelling.
+pub(super) async fn has_email(conn: &mut Connection, email: &str) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(r#"select exists (select from operators where email = $1 and deleted_at is null) as "exists!""#, email)
+        .fetch_one(conn)
+        .await
 }
 
 /// The operator of a company with this id.

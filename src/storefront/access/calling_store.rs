@@ -62,6 +62,14 @@ pub async fn admit(State(storefront): State<Storefront>, client: ClientAddress, 
     response
 }
 
+impl Storefront {
+    /// Whether this is the digest of a live store key. Unknown ones do not count as the client's: another cell may know them.
+    pub async fn knows_key(&self, digest: [u8; 32]) -> Result<bool, Problem> {
+        let is_cached = self.caches.stores.get(&digest, self.clock.now()).is_some();
+        Ok(is_cached || Box::pin(look_up(self, digest)).await?.is_some())
+    }
+}
+
 /// Returns the store of a key, or the problem with the client's status against the limit of unknown keys.
 async fn find(
     storefront: &Storefront,
@@ -69,25 +77,6 @@ async fn find(
     client: ClientAddress,
 ) -> Result<Arc<Store>, (Problem, Option<RateLimitStatus>)> {
     let digest = key.ok_or((ProblemCode::StoreKeyInvalid.into(), None))?.digest();
-    find_by_digest(storefront, digest, client).await
-}
-
-impl Storefront {
-    /// Whether this is the digest of a live store key. Those who ask for unknown ones are limited like those who use them.
-    pub async fn knows_key(&self, digest: [u8; 32], client: ClientAddress) -> Result<bool, Problem> {
-        match find_by_digest(self, digest, client).await {
-            Err((problem, _)) if problem.code() == ProblemCode::StoreKeyInvalid => Ok(false),
-            Err((problem, _)) => Err(problem),
-            Ok(_) => Ok(true),
-        }
-    }
-}
-
-async fn find_by_digest(
-    storefront: &Storefront,
-    digest: [u8; 32],
-    client: ClientAddress,
-) -> Result<Arc<Store>, (Problem, Option<RateLimitStatus>)> {
     if let Some(store) = storefront.caches.stores.get(&digest, storefront.clock.now()) {
         return Ok(store);
     }

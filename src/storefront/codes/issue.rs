@@ -14,6 +14,7 @@ use uuid::Uuid;
 use crate::contact::{EmailAddress, Identity};
 use crate::kernel::crypto::random_digits;
 use crate::kernel::database::{Connection, Transaction};
+use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CodeId, CustomerId, TestIdentityId};
 use crate::kernel::languages::AcceptedLanguages;
 use crate::providers::hook::About;
@@ -143,7 +144,10 @@ async fn by_text_and_challenge(
             if solved.is_err() && request.challenge.standing == challenges::Standing::Answered {
                 // The guard has left the refusal out, because the token might have counted.
                 let (store, who) = ((request.store.id, request.store.company_id), (Some(recipient), Some(request.client.network)));
-                sms_guard::insert_refused(&mut storefront.pool.acquire().await?, store, who, &refusal, now).await?;
+                let noting = async { sms_guard::insert_refused(&mut storefront.pool.acquire().await?, store, who, &refusal, now).await };
+                if let Err(error) = noting.await {
+                    tracing::warn!(error = chain(&error), "a text that was refused could not be logged");
+                }
             }
             by_text(storefront, request, (recipient, solved.map_err(IssueError::NotSolved)?), now).await
         }

@@ -5,15 +5,17 @@ use std::net::TcpListener;
 use portico::app::{self, Cell, Cells, Metrics};
 use portico::callers::Scope;
 use portico::config::Config;
+use portico::kernel::crypto::ApplicationKey;
 use portico::kernel::http_server;
 use portico::operators::Role;
 use reqwest::{Method, StatusCode};
-use serde_json::json;
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
 
 use crate::support::console::PASSWORD;
 use crate::support::customers::{PHONE, token};
 use crate::support::own_postgres::OwnPostgres;
-use crate::support::program::{printed, refused};
+use crate::support::program::{Service, printed, refused};
 use crate::support::waiting::until;
 use crate::support::{World, database, socket_server};
 
@@ -100,9 +102,6 @@ async fn what_comes_without_a_key_reaches_the_cell_that_it_is_for() {
         let socket = world.socket_token(&customer).await;
         let channel = format!("customer.{}", me["id"].as_str().unwrap());
         assert_eq!(world.ask(&socket, &channel).await["reason"], "own_customer");
-        // Anybody reads the keys of a company.
-        let keys = format!("/storefront/v1/companies/{}/jwks.json", world.company);
-        let _ = world.request(Method::GET, &keys).send().await;
     }
 }
 
@@ -119,8 +118,13 @@ async fn operators_and_visitors_of_the_portal_are_led_to_their_cell() {
     let mut tab = b.tab();
     assert_eq!(tab.sign_in("ada@acme.example", PASSWORD).await.address, "/console");
     tab.open("/console/records/developers/webhooks").await.says_nothing_of("b.test");
-    // Who is somebody else, or forgets the password, is not told where others are.
-    assert_ne!(tab.sign_in("nobody@acme.example", PASSWORD).await.address, "/console");
+    // Whoever is refused does not learn where there is an operator with an address.
+    for email in ["grace@other.example", "nobody@acme.example"] {
+        let mut stranger = a.tab();
+        assert_ne!(stranger.sign_in(email, "wrong password").await.address, "/console");
+        stranger.send("/console/forgot", &[("email", email)]).await;
+        assert!(!stranger.cookies.contains_key("portico-cell"), "{email}");
+    }
 
     let link = b.developers(Method::POST, "portal-links", json!({ "owner": "7" })).await.ok(201)["portal_link"].take();
     let mut visitor = a.tab();
@@ -131,12 +135,28 @@ async fn operators_and_visitors_of_the_portal_are_led_to_their_cell() {
 }
 
 #[tokio::test]
+async fn nobody_is_kept_out_by_a_company_elsewhere_that_invites_the_same_address() {
+    let (a, b, _) = two(&[]).await;
+    b.operator("boss@acme.example", Role::Owner).await;
+    // That operator has another password.
+    sqlx::query("update operators set password_hash = replace(password_hash, 'a', 'b')").execute(&b.pool).await.unwrap();
+    a.operator("boss@acme.example", Role::Owner).await;
+    a.subscriber("a.test").await;
+    let mut tab = b.tab();
+    assert_eq!(tab.sign_in("boss@acme.example", PASSWORD).await.address, "/console");
+    tab.open("/console/records/developers/webhooks").await.says("a.test");
+}
+
+#[tokio::test]
 async fn an_operator_can_name_the_cell() {
     let (a, b, _) = two(&[]).await;
     b.operator("grace@other.example", Role::Owner).await;
     let mut tab = a.tab();
     tab.open("/console/sign-in?cell=b").await;
+    assert_eq!(tab.cookies["portico-cell"], "b");
     assert_eq!(tab.sign_in("grace@other.example", PASSWORD).await.address, "/console");
+    tab.open("/console?cell=main").await;
+    assert_eq!(tab.cookies["portico-cell"], "b", "no other page moves anybody");
     // A name that is none changes nothing.
     tab.open("/console/sign-in?cell=nowhere").await;
     assert_eq!(tab.open("/console").await.status, StatusCode::OK);
@@ -197,7 +217,7 @@ async fn commands_know_the_cells() {
     let mut cells = Vec::new();
     for number in 0..4 {
         let made = printed(&["company", "create", &format!("Shop {number}"), "--json"], &settings("3")).await;
-        cells.push(serde_json::from_str::<serde_json::Value>(&made).unwrap()["company"]["cell"].as_str().unwrap().to_owned());
+        cells.push(serde_json::from_str::<Value>(&made).unwrap()["company"]["cell"].as_str().unwrap().to_owned());
     }
     cells.sort_unstable();
     assert_eq!(cells, ["b", "b", "b", "main"]);
@@ -214,4 +234,29 @@ async fn commands_know_the_cells() {
     assert!(unknown.contains("there is no cell c"), "{unknown}");
     let reserved = refused(&["company", "list"], &[("database.url", first.as_str()), ("database.cells.main.url", second.as_str())]).await;
     assert!(reserved.contains("main is the cell of database.url"), "{reserved}");
+}
+
+#[tokio::test]
+async fn the_program_serves_every_cell_or_those_that_are_named() {
+    let (first, second, key) = (database::fresh().await, database::empty().await, ApplicationKey::generate());
+    let settings = [("database.url", first.as_str()), ("database.cells.b.url", &second), ("application_key", key.expose_secret())];
+    printed(&["migrate"], &settings).await;
+    let made = async |arguments: &[&str]| {
+        let printed = printed(&[arguments, &["--cell", "b", "--json"]].concat(), &settings).await;
+        serde_json::from_str::<Value>(&printed).unwrap()
+    };
+    let company = made(&["company", "create", "Shop"]).await["company"]["id"].take();
+    let key = made(&["key", "create", "--company", company.as_str().unwrap(), "--scopes", "read"]).await["key"]["key"].take();
+    let list = async |service: &Service| {
+        let address = format!("http://{}/developers/int/v1/webhooks", service.address);
+        reqwest::Client::new().get(address).bearer_auth(key.as_str().unwrap()).send().await.unwrap().status()
+    };
+    let mut every = Service::start(&settings).await;
+    assert_eq!(list(&every).await, StatusCode::OK);
+    assert!(every.log().contains("serving several cells") && every.terminate().await);
+    let mut main = Service::start_with(&["--no-worker", "--cells", "main"], &settings).await;
+    assert_eq!(list(&main).await, StatusCode::UNAUTHORIZED);
+    assert!(main.terminate().await);
+    let unknown = refused(&["serve", "--cells", "main,c"], &settings).await;
+    assert!(unknown.contains("there is no cell c"), "{unknown}");
 }

@@ -43,6 +43,9 @@ pub(super) async fn count_by_challenge(conn: &mut Connection, store: StoreId, no
 /// The texts of the last day to the number, its range, and from the client address. Of a range and of an address the latest thousand
 /// count: nobody comes so far within the limits. What a company sends by its own provider alone does not count everywhere: it could keep a
 /// number from all others without a text that arrives. For the same reason, what its own provider reports of a number is for its stores alone.
+///
+/// Every part names the first column of the index that it is found by: of a table that has grown since its statistics were made, an index by
+/// the store and the time alone looks as good.
 pub(super) async fn look_back(
     conn: &mut Connection,
     asked: &AskedText,
@@ -53,8 +56,7 @@ pub(super) async fn look_back(
     let range_since = pauses.get(&Scope::Range(number.range().to_owned())).map_or(DateTime::UNIX_EPOCH, |learnt| learnt.until);
     let [ten_minutes, hour, day] = PERIODS.map(|period| (now - period.length()).max(range_since));
     let row = sqlx::query!(
-        r#"select coalesce((select array_agg(created_at order by created_at desc) from texts
-                            where number = $2 and status = 'sent' and created_at > $5 and store_id = $1), '{}') as "to_number!",
+        r#"select everywhere.to_number as "to_number!",
                   (select nullif(max(delivery_at), max(delivery_at) filter (where not unreachable)) from texts
                    where number = $2 and status = 'sent' and delivery is not null and created_at > $13
                          and (company_id = $14 or not starts_with(provider, 'messageprovider_'))) as reported_unreachable,
@@ -65,8 +67,9 @@ pub(super) async fn look_back(
                   range.texted_of_hour as "texted_of_hour!", range.used_of_hour as "used_of_hour!",
                   range.texted_of_day as "texted_of_day!", range.used_of_day as "used_of_day!",
                   address.unused as "unused_of_address!", address.used as "used_of_address!", address.since as address_since
-           from (select count(*) as texts, min(created_at) as since from texts
-                 where number = $2 and status = 'sent' and not by_own and created_at > $5) as everywhere,
+           from (select coalesce(array_agg(created_at order by created_at desc) filter (where store_id = $1), '{}') as to_number,
+                        count(*) filter (where not by_own) as texts, min(created_at) filter (where not by_own) as since
+                 from texts where number = $2 and status = 'sent' and created_at > $5) as everywhere,
                 (select count(distinct number) filter (where number <> $2 and to_stranger = $7 and created_at > $6) as others,
                         min(created_at) filter (where number <> $2 and to_stranger = $7 and created_at > $6) as others_since,
                         count(distinct number) filter (where to_stranger and created_at > $12)

@@ -16,18 +16,21 @@ pub use find_session::{Session, find_session};
 pub use insert_token::{Before, NewToken, SeenDevice, insert_token};
 pub use revoke::{has_surplus, revoke_all_tokens, revoke_customer, revoke_least_used, revoke_other_tokens, revoke_session, revoke_token};
 
-/// Lets the numbers of tokens begin with `first`, if they have not got so far.
+/// Lets the numbers of tokens begin with `first`, if they have not got so far. Nobody signs in meanwhile, so no number is given twice.
 pub async fn number_tokens_from(pool: &Pool, first: i64) -> Result<(), sqlx::Error> {
-    let restart = format!("alter table customer_tokens alter column id restart with {first}");
-    let last: i64 = sqlx::query_scalar!(
-        r#"select coalesce(pg_sequence_last_value(pg_get_serial_sequence('customer_tokens', 'id')::regclass), 0) as "last!""#
-    )
-    .fetch_one(pool)
-    .await?;
-    if last < first {
-        pool.execute(AssertSqlSafe(restart)).await?;
+    let next: i64 = sqlx::query_scalar!("select last_value from customer_tokens_id_seq").fetch_one(pool).await?;
+    if next >= first {
+        return Ok(());
     }
-    Ok(())
+    let restart = format!(
+        "do $$ begin
+             lock table customer_tokens in access exclusive mode;
+             if (select last_value from customer_tokens_id_seq) < {first} then
+                 alter table customer_tokens alter column id restart with {first};
+             end if;
+         end $$"
+    );
+    pool.execute(AssertSqlSafe(restart)).await.map(drop)
 }
 
 /// Returns whether the session of the customer is live: not revoked, not expired, and its account and store are open.

@@ -64,7 +64,7 @@ pub async fn fan_out(
     let companies = column(companies, |company| company.uuid());
     let mut rows = sqlx::query!(
         r#"with recursive admitted as materialized (
-             select pg_try_advisory_xact_lock_shared(own_lock($3)) as admitted, set_config('portico.numbers_feed', 'on', true)
+             select pg_try_advisory_xact_lock_shared(own_lock($3::bigint)) as admitted, set_config('portico.numbers_feed', 'on', true)
          ), turn as (
              select first.company_id, first.company_id as seed, 1 as step, (first.company_id <> all($14::uuid[]))::integer as place
              from (select coalesce(
@@ -86,7 +86,7 @@ pub async fn fan_out(
              select company_id from unnest($14::uuid[]) as company_id where not $15
          ), taken as materialized (
              select company_id from asked
-             where (select admitted from admitted) and pg_try_advisory_xact_lock($16, uuid_hash(company_id))
+             where (select admitted from admitted) and pg_try_advisory_xact_lock(own_lock($16::integer), uuid_hash(company_id))
          ), company as materialized (
              select company_id, share, $9 / greatest($9 / $10, webhooks)::integer as events
              from taken
