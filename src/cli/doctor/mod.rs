@@ -64,13 +64,14 @@ pub(super) async fn run(config: &Config) -> Result<ExitCode, Failure> {
             .extend(of_cell.map(|(what, finding)| (if cells.len() > 1 { format!("{what} {name}").into() } else { what.into() }, finding)));
     }
     let failed = findings.iter().any(|(_, finding)| matches!(finding, Bad(_)));
+    let width = findings.iter().map(|(what, _)| what.len()).max().unwrap_or_default().max(16);
     for (what, finding) in findings {
         let (mark, text) = match finding {
             Good(text) => ("ok  ", text),
             Note(text) => ("note", text),
             Bad(text) => ("BAD ", text),
         };
-        say(&format!("{mark}  {what:16} {text}"));
+        say(&format!("{mark}  {what:width$} {text}"));
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
