@@ -15,6 +15,11 @@ pub struct Load {
 }
 
 impl Load {
+    /// How many responses there were.
+    pub fn count(&self) -> usize {
+        self.times.len()
+    }
+
     /// The response time at this percentile.
     pub fn percentile(&self, share: f64) -> Duration {
         let index = ((self.times.len() - 1) as f64 * share).round() as usize;
