@@ -11,7 +11,7 @@ use crate::app::AppState;
 use crate::companies::{self, ApiKey};
 use crate::contact::EmailAddress;
 use crate::kernel::ids::{CompanyId, GatewayId};
-use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::problem::Problem;
 use crate::operators::OneTimeLink;
 use crate::portal::LinkKey;
 use crate::storefront::StoreKey;
@@ -81,22 +81,14 @@ impl Evidence {
     /// # Errors
     /// The cell cannot tell, because its database is away or too busy.
     pub(super) async fn is_known(&self, cell: &AppState) -> Result<bool, Problem> {
-        let known = match self {
+        match self {
             Self::ApiKey(key) => cell.companies.knows_key(*key).await,
             Self::StoreKey(key) => cell.storefront.knows_key(*key).await,
-            Self::Operator(email) => cell.operators.knows(email).await.map_err(Problem::from),
-            Self::OperatorLink(link) => cell.operators.knows_link(link).await.map_err(Problem::from),
-            Self::PortalLink(link) => cell.portal.knows_link(link).await.map_err(Problem::from),
+            Self::Operator(email) => Ok(cell.operators.knows(email).await?),
+            Self::OperatorLink(link) => Ok(cell.operators.knows_link(link).await?),
+            Self::PortalLink(link) => Ok(cell.portal.knows_link(link).await?),
             Self::Gateway(gateway) => cell.gateways.knows(*gateway).await,
-            Self::Company(company) => cell.companies.knows(*company).await.map_err(Problem::from),
-        };
-        match known {
-            Err(problem)
-                if !matches!(problem.code(), ProblemCode::DatabaseUnavailable | ProblemCode::Overloaded | ProblemCode::Internal) =>
-            {
-                Ok(false)
-            }
-            known => known,
+            Self::Company(company) => Ok(cell.companies.knows(*company).await?),
         }
     }
 }

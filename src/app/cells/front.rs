@@ -86,7 +86,7 @@ impl Front {
             let at = self.finder.find(&evidence, client).await?.unwrap_or_default();
             return Ok(self.ask(at, Request::from_parts(parts, body)).await);
         }
-        let chosen = chosen(&parts).and_then(|name| self.cells.iter().position(|cell| cell.name.as_str() == name));
+        let chosen = chosen(&parts).and_then(|name| self.position(&name));
         let at = chosen.or_else(|| self.told(&parts)).unwrap_or_default();
         let response = self.ask(at, Request::from_parts(parts, body)).await;
         Ok(if chosen.is_some() { self.tell(response, at, false) } else { response })
@@ -159,18 +159,25 @@ impl Front {
 
     /// The cell that a browser was told.
     fn told(&self, parts: &Parts) -> Option<usize> {
-        let portal = parts.uri.path().starts_with("/portal");
-        let cookie = if portal { Cookie::PortalCell { framed: false } } else { Cookie::Cell };
-        let name = cookie.read(&parts.headers, self.secure)?;
-        self.cells.iter().position(|cell| cell.name.as_str() == name)
+        let name = self.cookie(0, parts.uri.path().starts_with("/portal")).read(&parts.headers, self.secure)?;
+        self.position(&name)
     }
 
     /// Tells the browser which cell it has to do with.
     fn tell(&self, mut response: Response, at: usize, portal: bool) -> Response {
-        let framed = !self.cells[at].state.portal.frame_ancestors().is_empty();
-        let cookie = if portal { Cookie::PortalCell { framed } } else { Cookie::Cell };
-        response.headers_mut().append(header::SET_COOKIE, cookie.set(self.cells[at].name.as_str(), self.secure));
+        let cookie = self.cookie(at, portal).set(self.cells[at].name.as_str(), self.secure);
+        response.headers_mut().append(header::SET_COOKIE, cookie);
         response
+    }
+
+    /// The cookie with the name of the cell.
+    fn cookie(&self, at: usize, portal: bool) -> Cookie {
+        let framed = !self.cells[at].state.portal.frame_ancestors().is_empty();
+        if portal { Cookie::PortalCell { framed } } else { Cookie::Cell }
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        self.cells.iter().position(|cell| cell.name.as_str() == name)
     }
 
     /// An instance is ready once it has reached every cell, and stays so while one is there: the companies of the others would find them away at any

@@ -40,7 +40,6 @@ use crate::developers::stream::feed_listener::FeedListener;
 use crate::developers::stream::limit::StreamLimit;
 use crate::developers::stream::metrics::Metrics;
 use crate::developers::stream::position::Position;
-use crate::developers::stream::queries::Place;
 use crate::kernel::http_server::EndsAt;
 use crate::kernel::ids::EventId;
 use crate::kernel::lifecycle::Lifecycle;
@@ -146,11 +145,8 @@ impl Streams {
             let (after, number) = queries::find_last(&mut conn, caller.company).await?.unzip();
             return Ok(Beginning { position: Position::Behind(number.unwrap_or(0)), after, awaits: false });
         };
-        let (position, awaits) = match queries::find_place(&mut conn, caller.company, event).await?.ok_or_else(|| gone(event))? {
-            Place::Number(number) => (Position::Behind(number), false),
-            Place::After(number) => (Position::Behind(number), true),
-            Place::Earlier(position) => (Position::Earlier(position), false),
-        };
+        let found = queries::find_position(&mut conn, caller.company, event).await?;
+        let (position, awaits) = found.ok_or_else(|| gone(event))?;
         Ok(Beginning { position, after, awaits })
     }
 }

@@ -1,6 +1,7 @@
 //! The SQL of streams: the feed of a company, in the order of its numbers.
 
 use crate::developers::stream::earlier::EarlierPosition;
+use crate::developers::stream::position::Position;
 use crate::kernel::database::{Connection, column};
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::webhooks::EventFilter;
@@ -18,17 +19,6 @@ pub(super) struct Seen {
     pub(super) sequence: Option<i64>,
     /// The body, if the event is wanted.
     pub(super) body: Option<Vec<u8>>,
-}
-
-/// What is known of the place of an event.
-#[derive(Debug)]
-pub(super) enum Place {
-    /// The event with this number.
-    Number(i64),
-    /// The event waits in the outbox, and will get a number after this one.
-    After(i64),
-    /// The event was fanned out before there were numbers.
-    Earlier(EarlierPosition),
 }
 
 /// How far the feeds of companies go. A company without any event is missing.
@@ -58,8 +48,12 @@ pub(super) async fn find_first(conn: &mut Connection, company: CompanyId) -> Res
     first.fetch_optional(conn).await
 }
 
-/// The place of an event. `None` if the company has no such event.
-pub(super) async fn find_place(conn: &mut Connection, company: CompanyId, event: EventId) -> Result<Option<Place>, sqlx::Error> {
+/// The position behind an event, and whether the event itself is still to come: it waits in the outbox. `None` if the company has no such event.
+pub(super) async fn find_position(
+    conn: &mut Connection,
+    company: CompanyId,
+    event: EventId,
+) -> Result<Option<(Position, bool)>, sqlx::Error> {
     let row = sqlx::query!(
         r#"select coalesce(numbered.number, before_test.number) as "number?", waits as "waits?",
                   transaction_id::text::bigint as "transaction?", place as "place?",
@@ -79,9 +73,9 @@ pub(super) async fn find_place(conn: &mut Connection, company: CompanyId, event:
     let row = row.fetch_one(conn).await?;
     let earlier = row.transaction.zip(row.place).map(|(transaction, place)| EarlierPosition { transaction, place });
     Ok(match (row.number, row.waits) {
-        (Some(number), _) => Some(Place::Number(number)),
-        (None, Some(true)) => Some(Place::After(row.last)),
-        (None, _) => earlier.map(Place::Earlier),
+        (Some(number), _) => Some((Position::Behind(number), false)),
+        (None, Some(true)) => Some((Position::Behind(row.last), true)),
+        (None, _) => earlier.map(|position| (Position::Earlier(position), false)),
     })
 }
 

@@ -8,9 +8,6 @@ const END: &str = "# EOF\n";
 /// Joins texts in the format of OpenMetrics. A label (name and value) is added to every series of its text. The series of a metric stand
 /// together, as the format wants it, whatever text they come from.
 pub fn joined(texts: &[(Option<(&str, &str)>, String)]) -> String {
-    if let [(None, only)] = texts {
-        return only.clone();
-    }
     let (mut metrics, mut place) = (Vec::<(String, String)>::new(), HashMap::new());
     for (label, text) in texts {
         let mut at = None;
