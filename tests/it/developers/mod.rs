@@ -4,6 +4,7 @@ mod api_keys;
 mod changes;
 mod changes_by_commands;
 mod event_types;
+mod feed;
 mod managing_api_keys;
 mod operators;
 mod publishing;
