@@ -164,9 +164,7 @@ impl Database {
 
 async fn migrate(pool: &Pool, cell: &CellName) -> Result<Difference, MigrationError> {
     let difference = migrations::apply(pool).await?;
-    if let Some(first) = cell.first_number() {
-        storefront::number_tokens_from(pool.owner(), first).await.map_err(MigrationError::from)?;
-    }
+    storefront::number_tokens_of(pool.owner(), cell).await.map_err(MigrationError::from)?;
     if difference.newer > 0 {
         tracing::warn!(
             migrations = difference.newer,
@@ -188,6 +186,11 @@ async fn migrate_later(pool: &Pool, cell: &CellName, stopping: &CancellationToke
             }
         }
     }
+}
+
+/// The settings of the cell with this name, as if its database were the only one.
+pub fn settings_of_cell(config: &Config, name: &CellName) -> Result<Config, BootstrapError> {
+    config.cells().into_iter().find(|cell| cell.database.name == *name).ok_or_else(|| BootstrapError::UnknownCell(name.clone()))
 }
 
 /// The configured application key, with the further ones that open. Development generates one and stores it.

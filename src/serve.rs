@@ -10,7 +10,7 @@ use futures::future::try_join_all;
 use tokio::time::timeout;
 
 use crate::app::{self, AdminListener, AppState, Cell, Cells, Dependencies, Metrics, Process, SetupError};
-use crate::bootstrap::{BootstrapError, Database, application_key};
+use crate::bootstrap::{BootstrapError, Database, application_key, settings_of_cell};
 use crate::config::{Config, Environment};
 use crate::declared::Unsuitable;
 use crate::dev::authority::AuthorityError;
@@ -48,7 +48,6 @@ pub struct Arguments {
 
 /// A cell that is served, with its database.
 struct Served {
-    name: CellName,
     config: Config,
     database: Database,
 }
@@ -98,9 +97,9 @@ pub async fn run(mut config: Config, arguments: Arguments) -> Result<(), ServeEr
         trust_loopback(&mut config)?;
     }
     let mut cells = Vec::new();
-    for (name, config) in chosen(&config, &arguments.cells)? {
+    for config in chosen(&config, &arguments.cells)? {
         let database = Database::new(&config).await?;
-        cells.push(Served { name, config, database });
+        cells.push(Served { config, database });
     }
     let served = serve(&config, &arguments, &cells, development).await;
     for Served { database, .. } in cells {
@@ -110,13 +109,11 @@ pub async fn run(mut config: Config, arguments: Arguments) -> Result<(), ServeEr
 }
 
 /// The settings of the cells with these names, or of all if none are named.
-fn chosen(config: &Config, names: &[CellName]) -> Result<Vec<(CellName, Config)>, ServeError> {
-    let mut cells = config.cells();
-    if let Some(unknown) = names.iter().find(|name| !cells.iter().any(|(known, _)| known == *name)) {
-        return Err(BootstrapError::UnknownCell(unknown.clone()).into());
+fn chosen(config: &Config, names: &[CellName]) -> Result<Vec<Config>, BootstrapError> {
+    match names {
+        [] => Ok(config.cells()),
+        names => names.iter().map(|name| settings_of_cell(config, name)).collect(),
     }
-    cells.retain(|(name, _)| names.is_empty() || names.contains(name));
-    Ok(cells)
 }
 
 async fn serve(config: &Config, arguments: &Arguments, served: &[Served], development: bool) -> Result<(), ServeError> {
@@ -173,7 +170,7 @@ async fn serve(config: &Config, arguments: &Arguments, served: &[Served], develo
 
 /// Makes the state of a cell, and starts its work in the background.
 async fn start(process: &Process, served: &Served, arguments: &Arguments, lifecycle: &Lifecycle) -> Result<Cell, ServeError> {
-    let (name, state) = (served.name.clone(), AppState::new(process, served.database.pool.clone()));
+    let (name, state) = (served.config.database.name.clone(), AppState::new(process, served.database.pool.clone()));
     state.declared.start(lifecycle).await?;
     if let Err(error) = state.webhooks.create_partitions().await {
         tracing::warn!(cell = %name, error = chain(&error), "the partitions of the delivery log could not be created; the worker tries again");

@@ -8,7 +8,7 @@ use crate::cli::Failure;
 use crate::cli::record;
 use crate::companies;
 use crate::config::Config;
-use crate::kernel::database::{CellName, Pool, database_size, server_version};
+use crate::kernel::database::{Pool, database_size, server_version};
 use crate::kernel::error_chain::chain;
 use crate::kernel::migrations;
 
@@ -26,7 +26,7 @@ impl CellCommand {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
         let Self::List { json } = self;
         let mut cells = Vec::new();
-        for (name, config) in config.cells() {
+        for config in config.cells() {
             let shown = match Database::new(&config).await {
                 Ok(database) => {
                     let shown = look(&database.pool).await;
@@ -35,7 +35,7 @@ impl CellCommand {
                 }
                 Err(error) => Err(error.into()),
             };
-            let mut cell = json!({ "cell": name.as_str(), "weight": config.database.weight });
+            let mut cell = json!({ "cell": config.database.name.as_str(), "weight": config.database.weight });
             let members = shown.unwrap_or_else(|error| json!({ "state": chain(&*error) }));
             cell.as_object_mut().expect("it is an object").extend(members.as_object().cloned().unwrap_or_default());
             cells.push(cell);
@@ -60,18 +60,18 @@ async fn look(pool: &Pool) -> Result<Value, Failure> {
 ///
 /// # Errors
 /// A cell cannot be asked: a company must not be put where it does not belong because of that.
-pub(super) async fn of_new_company(config: &Config) -> Result<(CellName, Config), Failure> {
+pub(super) async fn of_new_company(config: &Config) -> Result<Config, Failure> {
     let cells = config.cells();
     if cells.len() == 1 {
         return Ok(cells.into_iter().next().expect("there is one"));
     }
-    let mut least: Option<(f64, (CellName, Config))> = None;
-    for (name, config) in cells.into_iter().filter(|(_, config)| config.database.weight > 0) {
+    let mut least: Option<(f64, Config)> = None;
+    for config in cells.into_iter().filter(|config| config.database.weight > 0) {
         let count = async |pool: &Pool| -> Result<i64, Failure> { Ok(companies::count_companies(&mut pool.acquire().await?).await?) };
         let companies = Database::new(&config).await?.with_migrated(&config, count).await?;
         let load = (companies + 1) as f64 / f64::from(config.database.weight);
         if least.as_ref().is_none_or(|(least, _)| load < *least) {
-            least = Some((load, (name, config)));
+            least = Some((load, config));
         }
     }
     least.map(|(_, cell)| cell).ok_or_else(|| "no cell takes new companies: each has weight 0 (say which with --cell)".into())

@@ -67,20 +67,16 @@ impl CompanyCommand {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
         match self {
             Self::Create { name, json } => {
-                let (name, (cell, of_cell)) = (String::from(name), of_new_company(config).await?);
+                let (name, of_cell) = (String::from(name), of_new_company(config).await?);
                 record::print_one(&of_cell, json, async |pool| {
                     let id = companies::create_company(&mut pool.acquire().await?, &name, pool.clock().now()).await?;
-                    let mut company = json!({ "id": id, "uuid": id.uuid(), "name": name });
-                    if config.database.is_a_cell() {
-                        company["cell"] = cell.as_str().into();
-                    }
-                    Ok(json!({ "company": company }))
+                    Ok(json!({ "company": in_cell(json!({ "id": id, "uuid": id.uuid(), "name": name }), config, &of_cell) }))
                 })
                 .await
             }
             Self::List { json } => {
                 let (mut listed, mut failed) = (Vec::new(), None);
-                for (cell, of_cell) in config.cells() {
+                for of_cell in config.cells() {
                     let companies = match list(&of_cell).await {
                         Ok(companies) => companies,
                         // One that is away hides none of the others.
@@ -89,13 +85,7 @@ impl CompanyCommand {
                             continue;
                         }
                     };
-                    for company in companies {
-                        let mut company = shown(&company);
-                        if config.database.is_a_cell() {
-                            company["cell"] = cell.as_str().into();
-                        }
-                        listed.push(company);
-                    }
+                    listed.extend(companies.iter().map(|company| in_cell(shown(company), config, &of_cell)));
                 }
                 if failed.is_none() || !listed.is_empty() {
                     record::show_list(json, "companies", &listed);
@@ -113,6 +103,14 @@ impl CompanyCommand {
             }
         }
     }
+}
+
+/// The company with its cell, if there are several.
+fn in_cell(mut company: Value, config: &Config, of_cell: &Config) -> Value {
+    if config.database.is_a_cell() {
+        company["cell"] = of_cell.database.name.as_str().into();
+    }
+    company
 }
 
 /// The companies of a cell.

@@ -33,7 +33,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::bootstrap::{BootstrapError, Database};
+use crate::bootstrap::{BootstrapError, Database, settings_of_cell};
 use crate::cli::exit::Exit;
 use crate::cli::progress::Progress;
 use crate::config::{Config, Environment};
@@ -129,9 +129,7 @@ impl Command {
     fn stops_in_order(&self) -> bool {
         matches!(self, Self::Serve(_) | Self::Receive(_) | Self::Listen(_) | Self::Keys(_) | Self::Backup(_) | Self::Restore(_))
     }
-}
 
-impl Command {
     /// Whether it works on one database, and has to be told which if there are several.
     fn is_of_one_cell(&self) -> bool {
         match self {
@@ -144,14 +142,10 @@ impl Command {
 
     /// The settings, with the database of the named cell as the only one.
     fn settings(&self, config: Config, cell: Option<&CellName>) -> Result<Config, BootstrapError> {
-        let mut cells = config.cells();
         match cell {
-            Some(name) => {
-                let found = cells.iter().position(|(known, _)| known == name);
-                found.map(|at| cells.swap_remove(at).1).ok_or_else(|| BootstrapError::UnknownCell(name.clone()))
-            }
-            None if self.is_of_one_cell() && cells.len() > 1 => {
-                Err(BootstrapError::WhichCell(cells.into_iter().map(|(name, _)| name).collect()))
+            Some(name) => settings_of_cell(&config, name),
+            None if self.is_of_one_cell() && !config.database.cells.is_empty() => {
+                Err(BootstrapError::WhichCell(config.cells().into_iter().map(|cell| cell.database.name).collect()))
             }
             None => Ok(config),
         }
@@ -233,7 +227,8 @@ async fn run_command(command: Command, config: Config) -> Result<ExitCode, Failu
 
 async fn migrate(config: &Config) -> Result<(), Failure> {
     let (cells, mut failed) = (config.cells(), None);
-    for (name, config) in &cells {
+    for config in &cells {
+        let name = &config.database.name;
         let said = match migrate_one(config).await {
             Ok(0) => "All migrations were already applied.".to_owned(),
             Ok(1) => "1 migration was applied.".to_owned(),

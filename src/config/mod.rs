@@ -187,9 +187,8 @@ impl Config {
     }
 
     /// The settings of each cell, as if its database were the only one. The first is that of `database.url`.
-    pub fn cells(&self) -> Vec<(CellName, Self)> {
-        let of_cell = |database| Self { database, ..self.clone() };
-        self.database.of_cells().into_iter().map(|(name, database)| (name, of_cell(database))).collect()
+    pub fn cells(&self) -> Vec<Self> {
+        self.database.of_cells().into_iter().map(|database| Self { database, ..self.clone() }).collect()
     }
 
     /// `None` if the setting is empty.

@@ -113,7 +113,7 @@ pub use resources::{LARGER_BODY, StoreBody, StoreRecord, Stores, extension as op
 pub use routes::{PATH, Routes, describe};
 pub use state::{Parts, Settings, Storefront};
 pub use stores::{ListedStoreKey, StoreKey, company_of_store_key, create_store_key, list_store_keys, list_stores, revoke_store_key};
-pub use tokens::{Presented as PresentedToken, TokenId, company_of_session, is_signed_in, number_tokens_from};
+pub use tokens::{Presented as PresentedToken, TokenId, company_of_session, is_signed_in, number_tokens_of};
 
 use accounts::{
     bans, change_password, closure, contact_change, devices, erasure, passkeys as own_passkeys, password_reset, profile, registration,

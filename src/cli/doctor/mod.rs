@@ -57,7 +57,8 @@ pub(super) async fn run(config: &Config) -> Result<ExitCode, Failure> {
     findings.extend(outside::challenge(config).await.map(|finding| ("challenge".into(), finding)));
     findings.extend(outside::traces(config).await.map(|finding| ("traces".into(), finding)));
     let cells = config.cells();
-    for (name, config) in &cells {
+    for config in &cells {
+        let name = &config.database.name;
         let of_cell = look_at(config).await.into_iter();
         // With one database, nobody need know that it is a cell.
         findings

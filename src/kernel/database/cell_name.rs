@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::kernel::crypto::sha256;
-
 /// The maximum length of a name.
 const MAX_LEN: usize = 32;
 
@@ -18,16 +16,6 @@ impl CellName {
     #[must_use]
     pub fn main() -> Self {
         Self("main".to_owned())
-    }
-
-    /// Where the numbers begin that clients of this cell hold, so that no other cell gives the same ones and a company can take its own along.
-    /// `None`: they begin with 1, in the only cell of most deployments.
-    #[must_use]
-    pub fn first_number(&self) -> Option<i64> {
-        let digest = sha256(&self.0);
-        let place = digest[..8].try_into().map(u64::from_be_bytes).expect("a digest has 32 bytes") >> 23;
-        // 2⁴⁰ places with room for four million numbers each. A cell that needs more goes on into places that are hardly ever taken.
-        (*self != Self::main()).then_some(i64::try_from((place & ((1 << 40) - 1)) << 22).expect("it has 62 bits") + 1)
     }
 
     /// The name.
@@ -68,15 +56,6 @@ impl TryFrom<String> for CellName {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cells_give_different_numbers() {
-        assert_eq!(CellName::main().first_number(), None);
-        let mut places: Vec<_> =
-            (0..1_000).map(|number| format!("cell_{number}").parse::<CellName>().unwrap().first_number().unwrap()).collect();
-        places.sort_unstable();
-        assert!(places[0] > 0 && places.windows(2).all(|pair| pair[1] - pair[0] >= 1 << 22), "{places:?}");
-    }
 
     #[test]
     fn a_name_can_stand_in_a_variable_of_the_environment() {

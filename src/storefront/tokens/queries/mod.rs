@@ -2,36 +2,20 @@
 
 mod find_session;
 mod insert_token;
+mod numbers;
 mod revoke;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
-use sqlx::{AssertSqlSafe, Executor};
 
-use crate::kernel::database::{Connection, Pool};
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, CustomerId, SessionId};
 use crate::storefront::tokens::TokenId;
 
 pub use find_session::{Session, find_session};
 pub use insert_token::{Before, NewToken, SeenDevice, insert_token};
+pub use numbers::number_tokens_of;
 pub use revoke::{has_surplus, revoke_all_tokens, revoke_customer, revoke_least_used, revoke_other_tokens, revoke_session, revoke_token};
-
-/// Lets the numbers of tokens begin with `first`, if they have not got so far. Nobody signs in meanwhile, so no number is given twice.
-pub async fn number_tokens_from(pool: &Pool, first: i64) -> Result<(), sqlx::Error> {
-    let next: i64 = sqlx::query_scalar!("select last_value from customer_tokens_id_seq").fetch_one(pool).await?;
-    if next >= first {
-        return Ok(());
-    }
-    let restart = format!(
-        "do $$ begin
-             lock table customer_tokens in access exclusive mode;
-             if (select last_value from customer_tokens_id_seq) < {first} then
-                 alter table customer_tokens alter column id restart with {first};
-             end if;
-         end $$"
-    );
-    pool.execute(AssertSqlSafe(restart)).await.map(drop)
-}
 
 /// Returns whether the session of the customer is live: not revoked, not expired, and its account and store are open.
 pub async fn is_signed_in(conn: &mut Connection, customer: CustomerId, sign_in: TokenId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
