@@ -22,15 +22,13 @@ impl InFlight {
     /// Counts a guess as in flight, and returns the account that it is compared with. Refuses it if the client may not make it or the account is
     /// locked out. What the client leaves between the two is in flight too, and counts as wrong.
     pub async fn begin(storefront: &Storefront, guess: Guess, subject: PasswordOf) -> Result<(Self, Option<Customer>), Problem> {
-        let storefront = storefront.clone();
-        let beginning = storefront.lifecycle.clone().finish(async move {
-            let mut conn = storefront.password_pool.acquire().await?;
-            let counted = customers::count_password_guess(&mut conn, &guess, &subject).await?;
-            drop(conn);
-            let (counted, customer) = counted.inspect_err(|refusal| storefront.metrics.refused_guess("password", refusal.as_str()))?;
-            Ok((Self { storefront, guess, counted: Some(counted) }, customer))
-        });
-        beginning.await
+        let this = storefront.clone();
+        let beginning = async move {
+            let counted = customers::count_password_guess(&mut this.password_pool.acquire().await?, &guess, &subject).await?;
+            let (counted, customer) = counted.inspect_err(|refusal| this.metrics.refused_guess("password", refusal.as_str()))?;
+            Ok((Self { storefront: this, guess, counted: Some(counted) }, customer))
+        };
+        storefront.lifecycle.finish(beginning).await
     }
 
     /// It was right, and the customer is signed in: the wrong ones are forgotten already.

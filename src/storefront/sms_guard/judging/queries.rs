@@ -44,8 +44,8 @@ pub(super) async fn count_by_challenge(conn: &mut Connection, store: StoreId, no
 /// count: nobody comes so far within the limits. What a company sends by its own provider alone does not count everywhere: it could keep a
 /// number from all others without a text that arrives. For the same reason, what its own provider reports of a number is for its stores alone.
 ///
-/// Every part names the first column of the index that it is found by: of a table that has grown since its statistics were made, an index by
-/// the store and the time alone looks as good.
+/// The texts to the number are read once, and not by the store as well: as long as a table that has grown has no statistics, an index by the
+/// store and the time looks as good as the one by the number.
 pub(super) async fn look_back(
     conn: &mut Connection,
     asked: &AskedText,
