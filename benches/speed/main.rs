@@ -28,6 +28,7 @@ mod limiter;
 mod locations;
 mod me;
 mod memory;
+mod moving;
 mod neighbours;
 mod order_list;
 mod overload;
@@ -71,6 +72,7 @@ enum Bench {
     Hang,
     Neighbours,
     Deletion,
+    Moving,
     Pings,
     Memory,
     Locations,
@@ -106,6 +108,7 @@ impl Bench {
             Self::Hang => hang::measure(figures),
             Self::Neighbours => neighbours::measure(figures),
             Self::Deletion => deletion::measure(figures),
+            Self::Moving => moving::measure(figures),
             Self::Pings => pings::measure(figures),
             Self::Memory => memory::measure(figures),
             Self::Locations => locations::measure(figures),

@@ -1,14 +1,15 @@
-//! `portico cell list`, and which cell a new company gets.
+//! `portico cell list` and `cell drain`, and which cell a new company gets.
 
 use clap::Subcommand;
 use serde_json::{Value, json};
 
 use crate::bootstrap::Database;
 use crate::cli::Failure;
+use crate::cli::moving;
 use crate::cli::record;
 use crate::companies;
 use crate::config::Config;
-use crate::kernel::database::{Pool, database_size, server_version};
+use crate::kernel::database::{CellName, Pool, database_size, server_version};
 use crate::kernel::error_chain::chain;
 use crate::kernel::migrations;
 
@@ -20,29 +21,48 @@ pub(super) enum CellCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Move every company of a cell to the others, by their weights; interrupted, it is continued by the same command
+    Drain {
+        /// The cell's name
+        name: CellName,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 impl CellCommand {
-    pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
-        let Self::List { json } = self;
-        let mut cells = Vec::new();
-        for config in config.cells() {
-            let shown = match Database::new(&config).await {
-                Ok(database) => {
-                    let shown = look(&database.pool).await;
-                    database.stop().await;
-                    shown
-                }
-                Err(error) => Err(error.into()),
-            };
-            let mut cell = json!({ "cell": config.database.name.as_str(), "weight": config.database.weight });
-            let members = shown.unwrap_or_else(|error| json!({ "state": chain(&*error) }));
-            cell.as_object_mut().expect("it is an object").extend(members.as_object().cloned().unwrap_or_default());
-            cells.push(cell);
-        }
-        record::show_list(json, "cells", &cells);
-        Ok(())
+    /// Whether it ends what it has begun when a signal asks it to stop.
+    pub(super) fn stops_in_order(&self) -> bool {
+        matches!(self, Self::Drain { .. })
     }
+
+    pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
+        match self {
+            Self::List { json } => list(config, json).await,
+            Self::Drain { name, json } => moving::drain(config, &name, json).await,
+        }
+    }
+}
+
+async fn list(config: &Config, json: bool) -> Result<(), Failure> {
+    let mut cells = Vec::new();
+    for config in config.cells() {
+        let shown = match Database::new(&config).await {
+            Ok(database) => {
+                let shown = look(&database.pool).await;
+                database.stop().await;
+                shown
+            }
+            Err(error) => Err(error.into()),
+        };
+        let mut cell = json!({ "cell": config.database.name.as_str(), "weight": config.database.weight });
+        let members = shown.unwrap_or_else(|error| json!({ "state": chain(&*error) }));
+        cell.as_object_mut().expect("it is an object").extend(members.as_object().cloned().unwrap_or_default());
+        cells.push(cell);
+    }
+    record::show_list(json, "cells", &cells);
+    Ok(())
 }
 
 async fn look(pool: &Pool) -> Result<Value, Failure> {
@@ -56,12 +76,13 @@ async fn look(pool: &Pool) -> Result<Value, Failure> {
     Ok(json!({ "state": state, "companies": companies, "megabytes": size / 1_000_000, "postgresql": version }))
 }
 
-/// The cell with the fewest companies in relation to its weight. One without weight gets none, unless it is named.
+/// The cell with the fewest companies in relation to its weight. One without weight gets none, unless it is named; `except` gets none either.
 ///
 /// # Errors
 /// A cell cannot be asked: a company must not be put where it does not belong because of that.
-pub(super) async fn of_new_company(config: &Config) -> Result<Config, Failure> {
-    let cells = config.cells();
+pub(super) async fn of_new_company(config: &Config, except: Option<&CellName>) -> Result<Config, Failure> {
+    let mut cells = config.cells();
+    cells.retain(|cell| Some(&cell.database.name) != except);
     if cells.len() == 1 {
         return Ok(cells.into_iter().next().expect("there is one"));
     }

@@ -1,4 +1,4 @@
-//! `portico company create`, `company list`, `company suspend`, `company resume` and `company delete`.
+//! `portico company create`, `company list`, `company suspend`, `company resume`, `company move` and `company delete`.
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -9,12 +9,14 @@ use crate::cli::Failure;
 use crate::cli::cell::of_new_company;
 use crate::cli::confirmation::confirm;
 use crate::cli::exit::NotFound;
+use crate::cli::moving;
 use crate::cli::progress::Progress;
 use crate::cli::record::{self, parse_name};
 use crate::companies::{self, Company, Deletion};
 use crate::config::Config;
 use crate::kernel::clock::timestamp;
 use crate::kernel::database::{Connection, Pool};
+use crate::kernel::ids::CompanyId;
 use crate::resources::Line;
 use crate::webhooks;
 
@@ -39,6 +41,8 @@ pub(super) enum CompanyCommand {
     Suspend(Named),
     /// Resume a company: its keys work again, and what was held is delivered
     Resume(Named),
+    /// Move a company to another cell, with everything that belongs to it; a move that was interrupted is continued
+    Move(moving::Arguments),
     /// Delete a suspended company and everything that belongs to it; a deletion that was interrupted is continued
     Delete {
         #[command(flatten)]
@@ -59,15 +63,20 @@ pub(super) struct Named {
 }
 
 impl CompanyCommand {
+    /// Whether it ends what it has begun when a signal asks it to stop.
+    pub(super) fn stops_in_order(&self) -> bool {
+        matches!(self, Self::Move(_))
+    }
+
     /// Whether it works on one database. A new company gets a cell, and companies are listed over all.
     pub(super) fn is_of_one_cell(&self) -> bool {
-        !matches!(self, Self::Create { .. } | Self::List { .. })
+        !matches!(self, Self::Create { .. } | Self::List { .. } | Self::Move(_))
     }
 
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
         match self {
             Self::Create { name, json } => {
-                let (name, of_cell) = (String::from(name), of_new_company(config).await?);
+                let (name, of_cell) = (String::from(name), of_new_company(config, None).await?);
                 record::print_one(&of_cell, json, async |pool| {
                     let id = companies::create_company(&mut pool.acquire().await?, &name, pool.clock().now()).await?;
                     Ok(json!({ "company": in_cell(json!({ "id": id, "uuid": id.uuid(), "name": name }), config, &of_cell) }))
@@ -98,6 +107,7 @@ impl CompanyCommand {
             Self::Resume(Named { name, json }) => {
                 record::print_one(config, json, async |pool| set_suspended(pool, &name, false).await).await
             }
+            Self::Move(arguments) => moving::run(config, arguments).await,
             Self::Delete { company: Named { name, json }, yes } => {
                 record::print_list(config, json, "tables", async |pool| delete(pool, &name, yes).await).await
             }
@@ -121,11 +131,15 @@ async fn list(config: &Config) -> Result<Vec<Company>, Failure> {
 
 fn shown(company: &Company) -> Value {
     let suspended_at = company.suspended_at.map(timestamp);
-    json!({ "id": company.id, "uuid": company.id.uuid(), "name": company.name, "suspended_at": suspended_at })
+    let mut shown = json!({ "id": company.id, "uuid": company.id.uuid(), "name": company.name, "suspended_at": suspended_at });
+    if let Some(stage) = &company.moves {
+        shown["moves"] = stage.as_str().into();
+    }
+    shown
 }
 
 /// The company with this name or id. Names are not unique.
-async fn find(conn: &mut Connection, name: &str) -> Result<Company, Failure> {
+pub(super) async fn find(conn: &mut Connection, name: &str) -> Result<Company, Failure> {
     let mut found = companies::find_companies(conn, name.parse().ok(), name).await?;
     match (found.pop(), found.is_empty()) {
         (Some(company), true) => Ok(company),
@@ -134,10 +148,19 @@ async fn find(conn: &mut Connection, name: &str) -> Result<Company, Failure> {
     }
 }
 
+/// A company is not changed as a whole while it is on its way to another cell.
+async fn must_not_move(conn: &mut Connection, company: CompanyId) -> Result<(), Failure> {
+    match companies::moving::find_step(conn, company).await? {
+        None => Ok(()),
+        Some(step) => Err(format!("the company is on its way to or from the cell {}: see portico company move", step.cell).into()),
+    }
+}
+
 /// Suspends or resumes a company.
 async fn set_suspended(pool: &Pool, name: &str, suspended: bool) -> Result<Value, Failure> {
     let mut conn = pool.acquire().await?;
     let id = find(&mut conn, name).await?.id;
+    must_not_move(&mut conn, id).await?;
     let (caller, now) = (Caller::command_line(id), pool.clock().now());
     let changed = match suspended {
         true => webhooks::suspend_company(&mut conn, &caller, now).await?,
@@ -155,6 +178,7 @@ async fn set_suspended(pool: &Pool, name: &str, suspended: bool) -> Result<Value
 async fn delete(pool: &Pool, name: &str, yes: bool) -> Result<Vec<Value>, Failure> {
     let mut conn = pool.acquire_patient().await?;
     let company = find(&mut conn, name).await?;
+    must_not_move(&mut conn, company.id).await?;
     let mut deletion = Deletion::begin(&mut conn, company.id).await?;
     confirm("Deleting a company", &company.name, yes)?;
     let (progress, mut deleted) = (Progress::counting("deleting"), 0);

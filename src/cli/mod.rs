@@ -20,6 +20,7 @@ mod keys;
 mod layout;
 mod listen;
 mod man_pages;
+mod moving;
 mod operator;
 mod progress;
 mod record;
@@ -127,7 +128,12 @@ enum Command {
 impl Command {
     /// Whether it ends what it has begun when a signal asks it to stop.
     fn stops_in_order(&self) -> bool {
-        matches!(self, Self::Serve(_) | Self::Receive(_) | Self::Listen(_) | Self::Keys(_) | Self::Backup(_) | Self::Restore(_))
+        match self {
+            Self::Company(command) => command.stops_in_order(),
+            Self::Cell(command) => command.stops_in_order(),
+            Self::Serve(_) | Self::Receive(_) | Self::Listen(_) | Self::Keys(_) | Self::Backup(_) | Self::Restore(_) => true,
+            _ => false,
+        }
     }
 
     /// Whether it works on one database, and has to be told which if there are several.

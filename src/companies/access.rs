@@ -44,9 +44,7 @@ where
         }
         let Ok(admission) = Admission::from_request_parts(parts, state).await;
         admission.admit(key.company).await?;
-        if key.suspended {
-            return Err(ProblemCode::CompanySuspended.into());
-        }
+        key.standing.must_be_open()?;
         if key.last_used_at.is_none_or(|last| last + LAST_USED_INTERVAL <= companies.clock.now()) {
             companies.record_use(key.id, key.digest);
         }

@@ -10,99 +10,13 @@ use std::collections::BTreeMap;
 
 use sqlx::AssertSqlSafe;
 
-use crate::companies::suspension::is_suspended;
+use crate::companies::belongings::{ATTEMPTS, HAVE_ATTEMPTS, LEAVES, TABLES, parts};
+use crate::companies::standing::is_suspended;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
 
 /// The number of rows that one statement deletes.
 const BATCH: i64 = 1_000;
-
-/// The table whose rows go with those of others,
-pub const ATTEMPTS: &str = "attempts";
-/// and these others.
-const HAVE_ATTEMPTS: [&str; 3] = ["waiting", "in_flight", "deliveries"];
-
-const OWN: &str = "company_id = $1";
-const OF_SUBSCRIPTIONS: &str = "subscription_id in (select id from subscriptions where company_id = $1)";
-const OF_STORES: &str = "store_id in (select id from stores where company_id = $1)";
-const OF_OPERATORS: &str = "operator_id in (select id from operators where company_id = $1)";
-
-/// Every table that has rows of companies, and which of them are those of the company `$1`. What refers to other rows goes before them.
-/// `tests/it/platform/companies.rs` compares the list with the schema.
-pub const TABLES: &[(&str, &str)] = &[
-    ("outbox", OWN),
-    ("waiting", OWN),
-    ("in_flight", OWN),
-    ("deliveries", OWN),
-    ("attempt_hours", OWN),
-    ("replays", OWN),
-    ("replay_keys", OWN),
-    ("operator_letters", OF_SUBSCRIPTIONS),
-    ("endpoints", OF_SUBSCRIPTIONS),
-    ("subscriptions", OWN),
-    ("portal_sessions", "link_id in (select id from portal_links where company_id = $1)"),
-    ("portal_links", OWN),
-    ("events", OWN),
-    ("event_sequences", OWN),
-    ("feed", OWN),
-    ("feed_heads", OWN),
-    ("event_hours", OWN),
-    ("publishing_keys", OWN),
-    ("payment_facts", "payment_id in (select id from payments where company_id = $1)"),
-    ("payments", OWN),
-    ("callbacks", OWN),
-    ("reconciliations", "gateway_id in (select id from gateways where company_id = $1)"),
-    ("card_customers", "gateway_id in (select id from gateways where company_id = $1)"),
-    ("gateways", OWN),
-    ("proofs", OWN),
-    ("issues", OWN),
-    ("tracking_statuses", OWN),
-    ("tracking_numbers", OWN),
-    ("orders", OWN),
-    ("vehicles", OWN),
-    ("drivers", OWN),
-    ("fleets", "company_id = $1 and not exists (select from fleets as part where part.parent_id = fleets.id)"),
-    ("declared_records", OWN),
-    ("devices", OF_STORES),
-    ("contact_changes", OF_STORES),
-    ("seen_devices", OF_STORES),
-    ("notices", OF_STORES),
-    ("provider_links", OF_STORES),
-    ("used_identity_tokens", OF_STORES),
-    ("passkeys", OF_STORES),
-    ("passkey_users", OF_STORES),
-    ("answered_challenges", OF_STORES),
-    ("verification_codes", OF_STORES),
-    ("wrong_codes", OF_STORES),
-    ("wrong_passwords", OF_STORES),
-    ("known_clients", OF_STORES),
-    ("pending_sign_ins", OF_STORES),
-    ("customer_recovery_codes", OF_STORES),
-    ("authenticators", OF_STORES),
-    ("texts", OF_STORES),
-    ("text_pauses", OF_STORES),
-    ("text_minutes", OF_STORES),
-    ("text_guards", OF_STORES),
-    ("text_hours", OWN),
-    ("customer_tokens", OWN),
-    ("sign_ins", OF_STORES),
-    ("sign_in_hours", OWN),
-    ("customers", OF_STORES),
-    ("test_identities", OWN),
-    ("identity_providers", OWN),
-    ("registration_hooks", OWN),
-    ("message_providers", OWN),
-    ("message_wordings", OWN),
-    ("store_keys", OF_STORES),
-    ("stores", OWN),
-    ("operator_mails", OF_OPERATORS),
-    ("operator_links", OF_OPERATORS),
-    ("operator_recovery_codes", OF_OPERATORS),
-    ("operator_sessions", OF_OPERATORS),
-    ("operators", OWN),
-    ("api_keys", "company_id = $1 and not exists (select from api_keys as newer where newer.replaces = api_keys.id)"),
-    ("changes", OWN),
-];
 
 /// Why a company is not deleted.
 #[derive(Debug, thiserror::Error)]
@@ -188,8 +102,9 @@ async fn delete_batch(conn: &mut Connection, table: &str, rows: &str, company: C
             true => (", id", format!("delete from {ATTEMPTS} where delivery_id = any(array(select id from chosen)) returning 1")),
             false => ("", "select 1 where false".to_owned()),
         };
+        let leaves = LEAVES.iter().find(|(of, _)| *of == table).map_or_else(String::new, |(_, leaves)| format!(" and {leaves}"));
         let statement = format!(
-            "with chosen as materialized (select ctid{id} from {part} as {table} where {rows} limit {BATCH}),
+            "with chosen as materialized (select ctid{id} from {part} as {table} where {rows}{leaves} limit {BATCH}),
                   attempts_gone as ({attempts}),
                   gone as (delete from {part} where ctid = any(array(select ctid from chosen)) returning 1)
              select (select count(*) from gone), (select count(*) from attempts_gone)"
@@ -199,14 +114,4 @@ async fn delete_batch(conn: &mut Connection, table: &str, rows: &str, company: C
         batch.attempts += deleted.1.unsigned_abs();
     }
     Ok(batch)
-}
-
-/// The partitions of a table, or the table. Rows are found by their place, which is told within one partition only.
-async fn parts(conn: &mut Connection, table: &str) -> Result<Vec<String>, sqlx::Error> {
-    let partitions = sqlx::query_scalar!(
-        r#"select relid::text as "part!" from pg_partition_tree($1::text::regclass) where isleaf and level > 0"#,
-        table,
-    );
-    let partitions = partitions.fetch_all(conn).await?;
-    Ok(if partitions.is_empty() { vec![table.to_owned()] } else { partitions })
 }

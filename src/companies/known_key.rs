@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 
 use crate::callers::{AllowedNetworks, Grant, Scopes};
 use crate::companies::queries::ApiKeyRow;
+use crate::companies::standing::Standing;
 use crate::kernel::ids::{CompanyId, KeyId};
 use crate::kernel::problem::{Problem, ProblemCode};
 
@@ -13,8 +14,8 @@ pub struct KnownKey {
     pub id: KeyId,
     pub digest: [u8; 32],
     pub company: CompanyId,
-    /// Whether the company is suspended, so that the key is refused.
-    pub suspended: bool,
+    /// Whether the company is served, or the key refused.
+    pub standing: Standing,
     pub grant: Grant,
     pub last_used_at: Option<DateTime<Utc>>,
 }
@@ -28,6 +29,13 @@ impl KnownKey {
         })?;
         let until = [row.expires_at, row.revoked_at].into_iter().flatten().min();
         let grant = Grant { networks, until, ..Grant::from(Scopes::from_names(&row.scopes)) };
-        Ok(Self { id: row.id, digest, company: row.company_id, suspended: row.suspended, grant, last_used_at: row.last_used_at })
+        Ok(Self {
+            id: row.id,
+            digest,
+            company: row.company_id,
+            standing: Standing::of(row.suspended, row.moving),
+            grant,
+            last_used_at: row.last_used_at,
+        })
     }
 }

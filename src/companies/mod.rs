@@ -11,19 +11,25 @@
 //! ```text
 //! access               proves that a request has a valid API key
 //! limits               how much of the service one company uses
-//! deletion             deleting a company with everything that belongs to it
+//! moving               moving a company to another cell, with everything that belongs to it
+//! deletion             deleting it
+//! belongings           what belongs to it
 //! suspension           suspending a company
 //! state                what the proof needs: the database and the cache of live keys
 //! known_key            a live key, as it was read
+//! standing             whether a company is served
 //! queries  api_key     the statements on companies and API keys, and how a key is written
 //! ```
 
 mod access;
 mod api_key;
+mod belongings;
 mod deletion;
 mod known_key;
 mod limits;
+pub mod moving;
 mod queries;
+mod standing;
 mod state;
 mod suspension;
 
@@ -34,11 +40,13 @@ use crate::kernel::ids::CompanyId;
 
 pub use access::bearer;
 pub use api_key::ApiKey;
-pub use deletion::{ATTEMPTS, Deletion, DeletionError, TABLES};
+pub use belongings::{ATTEMPTS, TABLES};
+pub use deletion::{Deletion, DeletionError};
 pub use limits::{Admission, RequestLimits, Settings, keep_limits};
 pub use queries::{Company, ListedKey, company_name, count_companies, find_companies, list_api_keys, list_companies, lock};
+pub use standing::{Standing, must_be_open, must_stay_open, standing};
 pub use state::Companies;
-pub use suspension::{is_suspended, must_not_be_suspended, must_stay_unsuspended, resume_company, suspend_company};
+pub use suspension::{resume_company, suspend_company};
 
 /// Returns the id of the new company, which has no API key yet.
 pub async fn create_company(conn: &mut Connection, name: &str, now: DateTime<Utc>) -> Result<CompanyId, sqlx::Error> {

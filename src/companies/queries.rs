@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::companies::standing::Standing;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, KeyId};
 
@@ -19,25 +20,35 @@ pub struct Company {
     pub name: String,
     /// Since when it is suspended.
     pub suspended_at: Option<DateTime<Utc>>,
+    /// How far it is on its way from or to another cell.
+    pub moves: Option<String>,
 }
 
 /// Every company, the oldest first.
 pub async fn list_companies(conn: &mut Connection) -> Result<Vec<Company>, sqlx::Error> {
-    sqlx::query_as!(Company, r#"select id as "id: CompanyId", name, suspended_at from companies order by created_at, id"#)
-        .fetch_all(conn)
-        .await
+    sqlx::query_as!(
+        Company,
+        r#"select id as "id: CompanyId", name, companies.suspended_at, stage || ' ' || cell as moves
+           from companies left join company_moves on company_id = id order by created_at, id"#
+    )
+    .fetch_all(conn)
+    .await
 }
 
-/// How many companies there are.
+/// How many companies there are, those on their way to another cell aside.
 pub async fn count_companies(conn: &mut Connection) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar!(r#"select count(*) as "count!" from companies"#).fetch_one(conn).await
+    let count = sqlx::query_scalar!(
+        r#"select count(*) as "count!" from companies where id not in (select company_id from company_moves where stage in ('leaving', 'left'))"#,
+    );
+    count.fetch_one(conn).await
 }
 
 /// The company with this id, or those with this name.
 pub async fn find_companies(conn: &mut Connection, id: Option<CompanyId>, name: &str) -> Result<Vec<Company>, sqlx::Error> {
     sqlx::query_as!(
         Company,
-        r#"select id as "id: CompanyId", name, suspended_at from companies where id = $1 or name = $2 order by created_at, id"#,
+        r#"select id as "id: CompanyId", name, companies.suspended_at, stage || ' ' || cell as moves
+           from companies left join company_moves on company_id = id where id = $1 or name = $2 order by created_at, id"#,
         id.map(CompanyId::uuid),
         name,
     )
@@ -55,16 +66,16 @@ pub(super) async fn set_suspended(conn: &mut Connection, id: CompanyId, since: O
     Ok(changed.execute(conn).await?.rows_affected() == 1)
 }
 
-pub(super) async fn is_suspended(conn: &mut Connection, id: CompanyId) -> Result<bool, sqlx::Error> {
-    let suspended = sqlx::query_scalar!(r#"select suspended_at is not null as "suspended!" from companies where id = $1"#, id.uuid());
-    Ok(suspended.fetch_optional(conn).await?.unwrap_or(false))
+pub(super) async fn find_standing(conn: &mut Connection, id: CompanyId) -> Result<Standing, sqlx::Error> {
+    let row =
+        sqlx::query!(r#"select suspended as "suspended!", moving as "moving!" from company_standings where company_id = $1"#, id.uuid());
+    Ok(row.fetch_optional(conn).await?.map_or(Standing::Open, |row| Standing::of(row.suspended, row.moving)))
 }
 
-/// Whether the company is suspended. Until the transaction ends, it stays so.
-pub(super) async fn lock_suspension(conn: &mut Connection, id: CompanyId) -> Result<bool, sqlx::Error> {
-    let suspended =
-        sqlx::query_scalar!(r#"select suspended_at is not null as "suspended!" from companies where id = $1 for share"#, id.uuid());
-    Ok(suspended.fetch_optional(conn).await?.unwrap_or(false))
+/// Until the transaction ends, the company is not suspended.
+pub(super) async fn lock_against_suspension(conn: &mut Connection, id: CompanyId) -> Result<(), sqlx::Error> {
+    sqlx::query!("select from companies where id = $1 for share", id.uuid()).fetch_optional(conn).await?;
+    Ok(())
 }
 
 /// An API key as the command line shows it.
@@ -106,7 +117,11 @@ pub async fn company_name(conn: &mut Connection, id: CompanyId) -> Result<String
 }
 
 pub(super) async fn company_exists(conn: &mut Connection, id: CompanyId) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar!(r#"select exists(select from companies where id = $1) as "exists!""#, id.uuid()).fetch_one(conn).await
+    let exists = sqlx::query_scalar!(
+        r#"select exists(select from companies where id = $1 and id not in (select company_id from company_moves where stage = 'left')) as "exists!""#,
+        id.uuid(),
+    );
+    exists.fetch_one(conn).await
 }
 
 pub(super) struct ApiKeyRow {
@@ -118,15 +133,15 @@ pub(super) struct ApiKeyRow {
     pub(super) revoked_at: Option<DateTime<Utc>>,
     pub(super) last_used_at: Option<DateTime<Utc>>,
     pub(super) suspended: bool,
+    pub(super) moving: bool,
 }
 
 /// The key with this digest, unless it is revoked or has expired.
 pub(super) async fn find_api_key(conn: &mut Connection, digest: &[u8], now: DateTime<Utc>) -> Result<Option<ApiKeyRow>, sqlx::Error> {
     sqlx::query_as!(
         ApiKeyRow,
-        r#"select id, company_id, scopes, allowed_networks, expires_at, revoked_at, last_used_at,
-                  (select suspended_at is not null from companies where companies.id = api_keys.company_id) as "suspended!"
-           from api_keys
+        r#"select id, api_keys.company_id, scopes, allowed_networks, expires_at, revoked_at, last_used_at, suspended as "suspended!", moving as "moving!"
+           from api_keys join company_standings on company_standings.company_id = api_keys.company_id
            where digest = $1 and deleted_at is null and (revoked_at is null or revoked_at > $2) and (expires_at is null or expires_at > $2)"#,
         digest,
         now,

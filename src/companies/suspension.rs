@@ -8,8 +8,6 @@ use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::Caller;
 use crate::companies::queries;
 use crate::kernel::database::Connection;
-use crate::kernel::ids::CompanyId;
-use crate::kernel::problem::{Problem, ProblemCode};
 
 /// Suspends the caller's company, but for its deliveries, in a transaction. Returns `false` if it is suspended already.
 pub async fn suspend_company(conn: &mut Connection, caller: &Caller, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
@@ -33,20 +31,4 @@ async fn set_suspended(
         audit_trail::record(conn, caller, entry, company, now).await?;
     }
     Ok(changed)
-}
-
-/// Whether the company is suspended.
-pub async fn is_suspended(conn: &mut Connection, company: CompanyId) -> Result<bool, sqlx::Error> {
-    queries::is_suspended(conn, company).await
-}
-
-/// Refuses whoever acts for a company that is suspended.
-pub async fn must_not_be_suspended(conn: &mut Connection, company: CompanyId) -> Result<(), Problem> {
-    if is_suspended(conn, company).await? { Err(ProblemCode::CompanySuspended.into()) } else { Ok(()) }
-}
-
-/// Refuses whoever acts for a company that is suspended, and otherwise keeps it from being suspended until the transaction ends: what a
-/// request does that came before the suspension is then seen by whoever suspends the company.
-pub async fn must_stay_unsuspended(conn: &mut Connection, company: CompanyId) -> Result<(), Problem> {
-    if queries::lock_suspension(conn, company).await? { Err(ProblemCode::CompanySuspended.into()) } else { Ok(()) }
 }

@@ -20,6 +20,17 @@ pub async fn create_partitions(conn: &mut Connection, today: NaiveDate) -> Resul
     FEED.create_ahead(conn, today).await
 }
 
+/// The first day that there is a partition of.
+pub async fn first_day(conn: &mut Connection) -> Result<Option<NaiveDate>, sqlx::Error> {
+    EVENTS.first_day(conn).await
+}
+
+/// Creates the partitions of the days since `first`, for events from another database.
+pub async fn create_partitions_since(conn: &mut Connection, first: NaiveDate, today: NaiveDate) -> Result<(), HousekeepingError> {
+    EVENTS.create_since(conn, first, today).await?;
+    FEED.create_since(conn, first, today).await
+}
+
 /// Deletes the events of days that were over at `kept_since`, except those that wait in the outbox or have a delivery in the log.
 pub async fn delete_expired(conn: &mut Connection, kept_since: DateTime<Utc>) -> Result<(), HousekeepingError> {
     let needed = |IdsOfDay { from, until }| {

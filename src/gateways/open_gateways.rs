@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
+use crate::companies::Standing;
 use crate::gateways::drivers::{Account, Incoming, SignatureError};
 use crate::kernel::ids::{CompanyId, GatewayId};
 use crate::kernel::ttl_cache::TtlCache;
@@ -16,8 +17,8 @@ const MAX_CACHED_GATEWAYS: usize = 500;
 pub struct OpenGateway {
     pub id: GatewayId,
     pub company: CompanyId,
-    /// Whether the company is suspended, so that its callbacks are refused.
-    pub suspended: bool,
+    /// Whether the company is served, or its callbacks refused.
+    pub standing: Standing,
     /// The name of its driver.
     pub driver: &'static str,
     pub account: Box<dyn Account>,

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::{Area, Caller, Scope, Who};
-use crate::companies::must_not_be_suspended;
+use crate::companies::must_be_open;
 use crate::kernel::ids::{OperatorId, OperatorSessionId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::operators::queries;
@@ -25,14 +25,14 @@ impl Operators {
         queries::has_link(&mut self.pool.acquire().await?, digest).await
     }
 
-    /// The session of this token, unless it has ended. Nobody works for a company that is suspended.
+    /// The session of this token, unless it has ended. Nobody works for a company that is not served.
     pub async fn find_session(&self, token: &SessionToken) -> Result<Option<LiveSession>, Problem> {
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
         let Some(session) = queries::find_session(&mut conn, &token.digest()).await? else { return Ok(None) };
         if session.last_used_at + self.settings.idle_timeout <= now || session.created_at + self.settings.session_lifetime <= now {
             return Ok(None);
         }
-        must_not_be_suspended(&mut conn, session.operator.company).await?;
+        must_be_open(&mut conn, session.operator.company).await?;
         if session.last_used_at + LAST_USED_INTERVAL <= now {
             queries::touch_session(&mut conn, session.id, now).await?;
         }

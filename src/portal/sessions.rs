@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::callers::{Caller, Grant, Owner, Reach, Scope, Scopes, Who};
-use crate::companies::must_not_be_suspended;
+use crate::companies::must_be_open;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::ids::{CompanyId, PortalLinkId};
 use crate::kernel::problem::Problem;
@@ -60,7 +60,7 @@ impl Portal {
         opened?.map(|_: PortalLinkId| token).ok_or(OpenRefusal::Ended)
     }
 
-    /// The session of this token, unless it has ended or its link was revoked. Nobody works for a company that is suspended.
+    /// The session of this token, unless it has ended or its link was revoked. Nobody works for a company that is not served.
     pub async fn find_session(&self, token: &SessionToken) -> Result<Option<LiveSession>, Problem> {
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
         let Some(found) = queries::find_session(&mut conn, &token.digest()).await? else { return Ok(None) };
@@ -68,7 +68,7 @@ impl Portal {
         if found.last_used_at + self.settings.idle_timeout <= now || ends_at <= now {
             return Ok(None);
         }
-        must_not_be_suspended(&mut conn, found.company).await?;
+        must_be_open(&mut conn, found.company).await?;
         if found.last_used_at + LAST_USED_INTERVAL <= now {
             queries::touch_session(&mut conn, &token.digest(), now).await?;
         }

@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::companies;
+use crate::companies::{self, Standing};
 use crate::fleet::orders::{Carrier, Follower};
 use crate::kernel::database::Connection;
 use crate::kernel::openapi::{OperationDoc, object};
@@ -57,6 +57,7 @@ pub(super) fn doc() -> OperationDoc {
     let refused = [
         ProblemCode::SocketNotConfigured,
         ProblemCode::SocketSignatureInvalid,
+        ProblemCode::CompanyMoving,
         ProblemCode::JsonInvalid,
         ProblemCode::BodyTooLarge,
         ProblemCode::BodyInvalid,
@@ -85,11 +86,13 @@ pub(super) async fn authorize(State(realtime): State<Realtime>, question: Questi
 }
 
 /// Returns the reason of the permission as `Ok` or the reason of the refusal as `Err`.
-async fn judge(conn: &mut Connection, holder: &Holder, channel: &str, now: DateTime<Utc>) -> Result<Result<Reason, Reason>, sqlx::Error> {
+async fn judge(conn: &mut Connection, holder: &Holder, channel: &str, now: DateTime<Utc>) -> Result<Result<Reason, Reason>, Problem> {
     let Ok(channel) = channel.parse() else { return Ok(Err(Reason::ChannelUnknown)) };
     let Holder { customer, company, sign_in, .. } = *holder;
-    if !storefront::is_signed_in(conn, customer, sign_in, now).await? || companies::is_suspended(conn, company).await? {
-        return Ok(Err(Reason::SignedOut));
+    match companies::standing(conn, company).await? {
+        Standing::Open if storefront::is_signed_in(conn, customer, sign_in, now).await? => {}
+        Standing::Open | Standing::Suspended => return Ok(Err(Reason::SignedOut)),
+        moving @ Standing::Moving => moving.must_be_open()?,
     }
     let ProvenContacts { email, phone } = storefront::find_proven_contacts(conn, customer).await?;
     let follower = Follower { company, customer, email, phone };

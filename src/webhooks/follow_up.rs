@@ -22,7 +22,7 @@ impl PublishesEvents for Subscription {
         let (id, now) = (change.record().id, transaction.now);
         match change {
             Change::Created(created) => {
-                must_stay_unsuspended(transaction).await?;
+                must_stay_open(transaction).await?;
                 endpoints::insert(transaction.conn(), id, created.fields.status == Status::Paused).await?;
             }
             Change::Updated(before, after) if after.fields.status != Status::Disabled => {
@@ -48,7 +48,7 @@ impl PublishesEvents for Subscription {
 /// An endpoint begins anew when its webhook is enabled or resumed: time in which nothing was sent does not count as failing.
 async fn follow_status(transaction: &mut RecordTransaction<Webhooks>, id: SubscriptionId, status: Status) -> Result<(), Problem> {
     if status == Status::Enabled {
-        must_stay_unsuspended(transaction).await?;
+        must_stay_open(transaction).await?;
     }
     endpoints::set_paused(transaction.conn(), id, status == Status::Paused).await?;
     if status == Status::Enabled {
@@ -58,8 +58,8 @@ async fn follow_status(transaction: &mut RecordTransaction<Webhooks>, id: Subscr
     Ok(())
 }
 
-/// Nothing may begin to be delivered for a company that was suspended since the request was admitted.
-async fn must_stay_unsuspended(transaction: &mut RecordTransaction<Webhooks>) -> Result<(), Problem> {
+/// Nothing may begin to be delivered for a company that was suspended or moved since the request was admitted.
+async fn must_stay_open(transaction: &mut RecordTransaction<Webhooks>) -> Result<(), Problem> {
     let company = transaction.caller.company;
-    companies::must_stay_unsuspended(transaction.conn(), company).await
+    companies::must_stay_open(transaction.conn(), company).await
 }

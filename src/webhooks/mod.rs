@@ -15,7 +15,7 @@
 //! replays                          makes new deliveries from closed ones, on request
 //! subscription                     the webhook as a resource: which events, which URL, enabled or not; rotating, testing
 //! cancellation  health             closes waiting deliveries as cancelled; shows how an endpoint is doing
-//! suspension                       holds the deliveries of a company that is suspended
+//! suspension  moving               holds the deliveries of a company that is suspended, or moves to another cell
 //! figures                          what was sent in a period, by step and by duration, for charts
 //! delivery_log                     deliveries and their attempts as a read-only resource
 //! engine                           the tables of deliveries, and every statement that moves a delivery between them
@@ -89,6 +89,7 @@ mod health;
 mod hooks;
 mod latency;
 mod metrics;
+mod moving;
 mod permits;
 mod progress;
 mod replays;
@@ -116,7 +117,9 @@ pub use engine::backlog::Backlog;
 pub use figures::EXPIRES_SOON;
 pub use forwarding::{Forwarder, ReadEvent};
 pub use hooks::{Hook, Hooks, NoAnswer, NoHook};
+pub use moving::{arrive, freeze_for_move, is_at_rest, prepare_move, undo_move};
 pub use replays::Replay;
+pub use retention::prepare_days;
 pub use sending::{Attempt, Claimed};
 pub use settings::Settings;
 pub use state::{Parts, Webhooks};

@@ -10,8 +10,9 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 
+use crate::companies::moving;
 use crate::events;
 use crate::kernel::daily_partitions::{self, HousekeepingError};
 use crate::kernel::database::Connection;
@@ -45,6 +46,10 @@ impl Webhooks {
         replays::delete_ended(&mut conn, failed_since).await?;
         replays::delete_expired_keys(&mut conn, now).await?;
         create_ahead(&mut conn, now).await?;
+        // Of what comes from another cell, events arrive before the deliveries that they are kept for.
+        if moving::any_awaits_its_log(&mut conn).await? {
+            return Ok(());
+        }
         engine::retention::delete_expired(&mut conn, kept_since, failed_since).await?;
         events::delete_expired(&mut conn, kept_since).await?;
         self.maintained_at.set(self.clock.now().timestamp() as f64);
@@ -55,6 +60,17 @@ impl Webhooks {
 async fn create_ahead(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), HousekeepingError> {
     engine::retention::create_partitions(conn, now.date_naive()).await?;
     events::create_partitions(conn, now.date_naive()).await
+}
+
+/// Creates the partitions of the days that another database has, for a log that comes from there.
+pub async fn prepare_days(from: &mut Connection, to: &mut Connection, today: NaiveDate) -> Result<(), HousekeepingError> {
+    if let Some(first) = events::first_day(from).await? {
+        events::create_partitions_since(to, first, today).await?;
+    }
+    if let Some(first) = engine::retention::first_day(from).await? {
+        engine::retention::create_partitions_since(to, first, today).await?;
+    }
+    Ok(())
 }
 
 /// Runs housekeeping at start-up and every hour. On shutdown the step that runs is given up, and is done again the next time.

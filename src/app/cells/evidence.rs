@@ -70,12 +70,6 @@ fn company_of_token(question: &Bytes) -> Option<CompanyId> {
 }
 
 impl Evidence {
-    /// Whether what one cell knows is never known by another one: a company stays where it is. A key may be revoked, and an operator may begin to
-    /// work for a company elsewhere.
-    pub(super) fn is_for_ever(&self) -> bool {
-        matches!(self, Self::Company(_))
-    }
-
     /// Whether a cell knows this. Keys are looked for in the cache that requests with them use.
     ///
     /// # Errors

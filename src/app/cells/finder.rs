@@ -37,7 +37,7 @@ impl Finder {
     /// Too many questions are under way.
     pub(super) async fn find(&self, evidence: &Evidence, client: ClientAddress) -> Result<Option<usize>, Problem> {
         if let Some(at) = self.remembered.get(evidence)
-            && (evidence.is_for_ever() || !matches!(evidence.is_known(&self.cells[at].state).await, Ok(false)))
+            && !matches!(evidence.is_known(&self.cells[at].state).await, Ok(false))
         {
             return Ok(Some(at));
         }

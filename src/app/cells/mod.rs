@@ -6,11 +6,12 @@
 //! There is no directory that says which company is where, and would have to be kept right and be there always. What a request brings along says it:
 //! a key, a link, an address ([`evidence`]). All cells are asked at once whether they know it, in memory or by an index, and the one that did is
 //! asked alone from then on ([`finder`]). So a cell that is away is missed by its own companies only. The routes of all cells are behind one
-//! router ([`front`]).
+//! router ([`front`]). A company can be moved from one to another ([`moving`]).
 
 mod evidence;
 mod finder;
 mod front;
+mod moving;
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -20,6 +21,8 @@ use axum::Router;
 use crate::app::{AppState, single_router};
 use crate::config::Config;
 use crate::kernel::database::CellName;
+
+pub use moving::{Move, Moved, Side, Stuck};
 
 /// A cell that this process serves.
 #[derive(Clone)]

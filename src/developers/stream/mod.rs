@@ -33,6 +33,7 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use crate::callers::{Area, Caller, Scope};
+use crate::companies::{Standing, moving};
 use crate::developers::parameters::parameter_invalid;
 use crate::developers::state::Developers;
 use crate::developers::stream::feed::{Beginning, Feed};
@@ -40,6 +41,7 @@ use crate::developers::stream::feed_listener::FeedListener;
 use crate::developers::stream::limit::StreamLimit;
 use crate::developers::stream::metrics::Metrics;
 use crate::developers::stream::position::Position;
+use crate::kernel::database::Connection;
 use crate::kernel::http_server::EndsAt;
 use crate::kernel::ids::EventId;
 use crate::kernel::lifecycle::Lifecycle;
@@ -146,8 +148,20 @@ impl Streams {
             return Ok(Beginning { position: Position::Behind(number.unwrap_or(0)), after, awaits: false });
         };
         let found = queries::find_position(&mut conn, caller.company, event).await?;
+        if moving::awaits_its_log(&mut conn, caller.company).await? {
+            self.must_be_there(&mut conn, caller, found.map(|(position, _)| position)).await?;
+        }
         let (position, awaits) = found.ok_or_else(|| gone(event))?;
         Ok(Beginning { position, after, awaits })
+    }
+
+    /// Refuses a position of a company that has moved if events behind it are still on their way. The latest come first.
+    async fn must_be_there(&self, conn: &mut Connection, caller: &Caller, position: Option<Position>) -> Result<(), Problem> {
+        let first = queries::find_first_number(conn, caller.company).await?;
+        match (position, first) {
+            (Some(Position::Behind(number)), Some(first)) if number + 1 >= first => Ok(()),
+            _ => Standing::Moving.must_be_open(),
+        }
     }
 }
 

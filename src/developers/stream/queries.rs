@@ -48,6 +48,13 @@ pub(super) async fn find_first(conn: &mut Connection, company: CompanyId) -> Res
     first.fetch_optional(conn).await
 }
 
+/// The least number of an event that is there.
+pub(super) async fn find_first_number(conn: &mut Connection, company: CompanyId) -> Result<Option<i64>, sqlx::Error> {
+    let first =
+        sqlx::query_scalar!(r#"select number as "number!" from event_feed where company_id = $1 order by number limit 1"#, company.uuid());
+    first.fetch_optional(conn).await
+}
+
 /// The position behind an event, and whether the event itself is still to come: it waits in the outbox. `None` if the company has no such event.
 pub(super) async fn find_position(
     conn: &mut Connection,

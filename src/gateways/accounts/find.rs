@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use sqlx::types::Json;
 
-use crate::companies::is_suspended;
+use crate::companies::{Standing, standing};
 use crate::gateways::accounts::signing_secret;
 use crate::gateways::drivers;
 use crate::gateways::open_gateways::OpenGateway;
@@ -65,8 +65,8 @@ struct Row {
 }
 
 impl Row {
-    /// `None` if the gateway takes no callbacks. Its company may be `suspended`.
-    fn open(self, key: &ApplicationKey, suspended: bool) -> Result<Option<OpenGateway>, Problem> {
+    /// `None` if the gateway takes no callbacks. Its company has this `standing`.
+    fn open(self, key: &ApplicationKey, standing: Standing) -> Result<Option<OpenGateway>, Problem> {
         let Ok(driver) = drivers::named(&self.driver) else { return Ok(None) };
         let open = |sealed: Option<&[u8]>| {
             signing_secret(key, self.id, sealed).map_err(|error| {
@@ -83,15 +83,15 @@ impl Row {
             None => None,
         };
         let (id, company) = (self.id, self.company_id);
-        Ok(Some(OpenGateway { id, company, suspended, driver: driver.name(), account: current, previous }))
+        Ok(Some(OpenGateway { id, company, standing, driver: driver.name(), account: current, previous }))
     }
 }
 
 async fn open(conn: &mut Connection, key: &ApplicationKey, row: Option<Row>) -> Result<Option<OpenGateway>, Problem> {
     match row {
         Some(row) => {
-            let suspended = is_suspended(conn, row.company_id).await?;
-            row.open(key, suspended)
+            let standing = standing(conn, row.company_id).await?;
+            row.open(key, standing)
         }
         None => Ok(None),
     }
@@ -124,8 +124,8 @@ async fn find_all_active(conn: &mut Connection, key: &ApplicationKey, company: C
     )
     .fetch_all(&mut *conn)
     .await?;
-    let suspended = is_suspended(conn, company).await?;
-    Ok(rows.into_iter().filter_map(|row| row.open(key, suspended).ok().flatten()).collect())
+    let standing = standing(conn, company).await?;
+    Ok(rows.into_iter().filter_map(|row| row.open(key, standing).ok().flatten()).collect())
 }
 
 /// The gateway of a recorded callback, active or not: a callback that was verified on arrival is processed in any case.

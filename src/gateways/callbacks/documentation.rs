@@ -7,9 +7,10 @@ use crate::gateways::recording::Acknowledgement;
 use crate::kernel::openapi::{Description, OperationDoc, object};
 use crate::kernel::problem::ProblemCode;
 
-const REFUSED: [ProblemCode; 7] = [
+const REFUSED: [ProblemCode; 8] = [
     ProblemCode::GatewayNotConfigured,
     ProblemCode::CompanySuspended,
+    ProblemCode::CompanyMoving,
     ProblemCode::CompanyMismatch,
     ProblemCode::CallbackNotGenuine,
     ProblemCode::CallbackNotUnderstood,

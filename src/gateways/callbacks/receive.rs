@@ -122,9 +122,7 @@ impl Gateways {
         headers: HeaderMap,
         body: Bytes,
     ) -> Result<Acknowledgement, Problem> {
-        if found.suspended {
-            return Err(ProblemCode::CompanySuspended.into());
-        }
+        found.standing.must_be_open()?;
         let sent = Sent { headers, body };
         if self.read_sent(found.company, &sent, Hints::read).await?.names_another_company(found.company) {
             let gateway = Some((found.id, found.driver));

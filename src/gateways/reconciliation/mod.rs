@@ -15,6 +15,7 @@ use std::time::Duration;
 use axum::body::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 
+use crate::companies::Standing;
 use crate::gateways::accounts::{self, GatewayError};
 use crate::gateways::genuine::GenuineCallback;
 use crate::gateways::open_gateways::OpenGateway;
@@ -109,7 +110,7 @@ impl Gateways {
     /// Reads pages until there are no more, or the others have their turn.
     async fn read_pages(&self, pass: &mut Pass, every: Duration, missed: &mut usize) -> Result<(), Halt> {
         let gateway = self.find_active(pass.gateway).await.map_err(|_| Halt::Unusable)?;
-        let gateway = gateway.filter(|gateway| !gateway.suspended).ok_or(Halt::Unusable)?;
+        let gateway = gateway.filter(|gateway| gateway.standing == Standing::Open).ok_or(Halt::Unusable)?;
         let secret_key = accounts::find_secret_key(&mut self.pool.acquire().await?, &self.key, pass.gateway).await?;
         let secret_key = secret_key.ok_or(Halt::Unusable)?;
         for turn in 1..=PAGES_IN_TURN {

@@ -106,6 +106,21 @@ impl DailyPartitions {
         Ok(())
     }
 
+    /// The first day that has a partition.
+    pub async fn first_day(&self, conn: &mut Connection) -> Result<Option<NaiveDate>, sqlx::Error> {
+        Ok(self.attached(conn).await?.iter().map(|partition| partition.day).min())
+    }
+
+    /// Creates the partitions of the days from `first` on that are missing, for rows that are written later than they were made.
+    pub async fn create_since(&self, conn: &mut Connection, first: NaiveDate, today: NaiveDate) -> Result<(), HousekeepingError> {
+        let partitions = self.attached(conn).await?;
+        for day in first.iter_days().take_while(|day| *day <= today).filter(|day| !partitions.iter().any(|partition| partition.day == *day))
+        {
+            self.create(conn, day).await?;
+        }
+        Ok(())
+    }
+
     /// Drops the partitions of days that were over at `kept_since`. `needed` is the condition for rows of a day that are kept.
     pub async fn drop_expired(
         &self,

@@ -116,12 +116,12 @@ impl Connection {
         }
     }
 
-    fn limit(&self) -> Duration {
+    pub(super) fn limit(&self) -> Duration {
         self.statement_timeout + PATIENCE
     }
 
     /// The connection, for one statement; [`Connection::finish`] must know its end.
-    async fn ready(&mut self) -> Result<&mut PgConnection, sqlx::Error> {
+    pub(super) async fn ready(&mut self) -> Result<&mut PgConnection, sqlx::Error> {
         if self.interrupted {
             return Err(lost(io::ErrorKind::BrokenPipe, "an earlier statement of the connection was interrupted".to_owned()));
         }
@@ -138,6 +138,11 @@ impl Connection {
         let live = &mut **self.live.as_mut().expect(LIVE);
         let done = timeout(self.statement_timeout + PATIENCE, live.execute(AssertSqlSafe(roll_back(depth)))).await;
         self.finish(done).map(drop)
+    }
+
+    /// A statement has succeeded.
+    pub(super) fn is_usable_again(&mut self) {
+        self.interrupted = false;
     }
 
     /// A statement has ended: the connection can be used again, unless it is the connection that has failed.

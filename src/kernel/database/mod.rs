@@ -3,6 +3,7 @@
 mod cell_name;
 mod connection;
 mod connector;
+mod copying;
 mod libpq;
 mod looked_at;
 mod metrics;
@@ -20,6 +21,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 pub use crate::kernel::database::cell_name::CellName;
 pub use crate::kernel::database::connection::Connection;
+pub use crate::kernel::database::copying::Copied;
 pub use crate::kernel::database::metrics::Metrics;
 pub use crate::kernel::database::notifications::Notifications;
 pub use crate::kernel::database::pool::{Limits, Pool};

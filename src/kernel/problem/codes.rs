@@ -50,6 +50,7 @@ problem_codes! {
     ApiKeyInvalid, 401, "api_key_invalid", "API key invalid", "The API key is missing, malformed, unknown or revoked.";
     ScopeMissing, 403, "scope_missing", "Scope missing", "This API key does not have the scope the request needs.";
     CompanySuspended, 403, "company_suspended", "Company suspended", "The company is suspended.";
+    CompanyMoving, 503, "company_moving", "Company moving", "The company is being moved. Please try again in a moment.";
     AddressForbidden, 403, "address_forbidden", "Address forbidden", "This API key may not be used from this address.";
     ApiKeyTooStrong, 403, "api_key_too_strong", "API key too strong", "An API key cannot create or change a key that has more permissions than itself.";
     ApiKeyEnded, 422, "api_key_ended", "API key ended", "This API key is revoked or has expired already.";

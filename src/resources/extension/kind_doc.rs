@@ -231,6 +231,7 @@ const EVERYWHERE: &[ProblemCode] = &[
     ProblemCode::ApiKeyInvalid,
     ProblemCode::ScopeMissing,
     ProblemCode::CompanySuspended,
+    ProblemCode::CompanyMoving,
     ProblemCode::AddressForbidden,
     ProblemCode::ParameterInvalid,
     ProblemCode::RateLimited,

@@ -48,8 +48,8 @@ pub async fn admit(State(storefront): State<Storefront>, client: ClientAddress, 
     if !status.allowed {
         return status.refusal();
     }
-    if store.suspended {
-        let mut response = Problem::new(ProblemCode::CompanySuspended).into_response();
+    if let Err(refusal) = store.standing.must_be_open() {
+        let mut response = refusal.into_response();
         status.apply_headers(&mut response);
         return response;
     }

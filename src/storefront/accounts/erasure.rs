@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::companies::moving;
 use crate::events;
 use crate::gateways;
 use crate::kernel::database::Connection;
@@ -19,6 +20,13 @@ pub async fn erase_due(conn: &mut Connection, closed_before: DateTime<Utc>, now:
     for id in customers::list_to_erase(conn, closed_before, AT_ONCE).await? {
         let erasing = async {
             let mut tx = conn.begin().await?;
+            let company = customers::company_of_customer(&mut tx, id).await?;
+            // What the log says of it would follow.
+            if let Some(company) = company
+                && moving::awaits_its_log(&mut tx, company).await?
+            {
+                return Ok(());
+            }
             erase(&mut tx, id, now).await?;
             tx.commit().await
         };

@@ -40,7 +40,7 @@ pub(super) fn describe_with(summary: &'static str, status: StatusCode, answer: V
         .authenticated_by(&["store_key"])
         .taking_header("Accept-Language", "The preferred languages of messages and problems.")
         .answering(status, answer)
-        .refusing(&[ProblemCode::StoreKeyInvalid, ProblemCode::CompanySuspended, ProblemCode::RateLimited])
+        .refusing(&[ProblemCode::StoreKeyInvalid, ProblemCode::CompanySuspended, ProblemCode::CompanyMoving, ProblemCode::RateLimited])
 }
 
 /// A set of routes with their description.

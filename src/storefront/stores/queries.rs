@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
-use crate::companies::is_suspended;
+use crate::companies::{Standing, standing};
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::storefront::stores::challenge_mode::ChallengeMode;
@@ -102,8 +102,8 @@ pub struct Store {
     pub offers_second_factor: bool,
     /// Whether some of them may have one: a store that offers none any more still asks for those that there are.
     pub asks_second_factor: bool,
-    /// Whether the company is suspended, so that the store is closed.
-    pub suspended: bool,
+    /// Whether the company is served, or the store closed.
+    pub standing: Standing,
 }
 
 /// Returns the store whose key has this digest, unless the key is revoked.
@@ -125,7 +125,7 @@ pub async fn find_store(conn: &mut Connection, digest: &[u8], now: DateTime<Utc>
     .fetch_optional(&mut *conn)
     .await?;
     let Some(found) = found else { return Ok(None) };
-    let suspended = is_suspended(conn, found.company_id).await?;
+    let standing = standing(conn, found.company_id).await?;
     Ok(Some(Store {
         key_id: found.key_id,
         id: found.id,
@@ -138,7 +138,7 @@ pub async fn find_store(conn: &mut Connection, digest: &[u8], now: DateTime<Utc>
         has_test_identities: found.has_test_identities,
         offers_second_factor: found.offers_second_factor,
         asks_second_factor: found.asks_second_factor,
-        suspended,
+        standing,
     }))
 }
 
@@ -160,7 +160,7 @@ pub async fn find_sender(conn: &mut Connection, id: StoreId) -> Result<Option<St
         has_test_identities: false,
         offers_second_factor: false,
         asks_second_factor: false,
-        suspended: false,
+        standing: Standing::Open,
     }))
 }
 

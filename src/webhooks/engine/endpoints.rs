@@ -54,6 +54,20 @@ pub async fn release_all(conn: &mut Connection, company: CompanyId) -> Result<()
     Ok(())
 }
 
+/// Whether none of the endpoints of a company has a delivery in flight, or deliveries that are being cancelled.
+pub async fn are_at_rest(conn: &mut Connection, company: CompanyId) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select not exists (select from in_flight where company_id = $1)
+           and not exists (
+               select from endpoints join subscription_endpoints using (subscription_id)
+               where company_id = $1 and cancelled_before is not null
+           ) as "rest!""#,
+        company.uuid(),
+    )
+    .fetch_one(conn)
+    .await
+}
+
 /// Wakes the workers of all instances when the transaction commits.
 pub async fn notify_resumed(conn: &mut Connection) -> Result<(), sqlx::Error> {
     sqlx::query!("select pg_notify(own_channel($1), '')", RESUMED).execute(conn).await?;

@@ -20,6 +20,7 @@ mod routes;
 mod worker;
 
 use crate::callers::Caller;
+use crate::companies::moving;
 use crate::kernel::ids::{DeliveryId, EventId, ReplayId, SubscriptionId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{RecordTransaction, Resource, Shown};
@@ -42,6 +43,7 @@ impl Webhooks {
         Delivery::require(caller, Delivery::WRITING)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         transaction.lock_shared::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
+        moving::must_have_its_log(transaction.conn(), caller.company).await?;
         let now = transaction.now;
         Ok(repeat::count_repeated(transaction.conn(), id, wanted, now).await?)
     }
@@ -56,6 +58,7 @@ impl Webhooks {
             return Ok(Once::repeated(transaction.show::<Replay>(before.made.into()).await?));
         }
         transaction.lock_shared::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
+        moving::must_have_its_log(transaction.conn(), caller.company).await?;
         let expected = repeat::count_repeated(transaction.conn(), id, wanted, until).await?;
         let shown = transaction.insert(replay, Replay::new(id, wanted, until, expected)).await?;
         transaction.commit().await?;

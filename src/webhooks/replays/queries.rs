@@ -21,6 +21,8 @@ pub(super) async fn find_unfinished(conn: &mut Connection) -> Result<Vec<ReplayI
     sqlx::query_scalar!(
         r#"select id as "id: ReplayId" from replays where finished_at is null
            and not exists (select from cancellations where cancellations.subscription_id = replays.subscription_id)
+           -- what it repeats may be on its way
+           and not exists (select from moving_companies where moving_companies.company_id = replays.company_id)
            order by created_at"#,
     )
     .fetch_all(conn)

@@ -20,7 +20,7 @@ use crate::support::waiting::until;
 use crate::support::{World, database, socket_server};
 
 /// Serves the cells of these worlds at one address, to which all their requests go from now on.
-fn behind_one_address(worlds: &mut [(&str, &mut World)]) -> Cells {
+pub(super) fn behind_one_address(worlds: &mut [(&str, &mut World)]) -> Cells {
     let cells = worlds.iter().map(|(name, world)| Cell { name: name.parse().unwrap(), state: world.state.clone() });
     let cells = Cells::new(cells.collect());
     let config = Config::with(&[("environment", "development"), ("http.trusted_proxies", "127.0.0.1/32")]).unwrap();
@@ -35,7 +35,7 @@ fn behind_one_address(worlds: &mut [(&str, &mut World)]) -> Cells {
     cells
 }
 
-async fn two(changes: &[(&str, &str)]) -> (World, World, Cells) {
+pub(super) async fn two(changes: &[(&str, &str)]) -> (World, World, Cells) {
     let mut a = World::with(changes).await;
     let mut b = a.in_another_cell().await;
     let cells = behind_one_address(&mut [("main", &mut a), ("b", &mut b)]);

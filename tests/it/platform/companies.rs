@@ -46,7 +46,7 @@ async fn every_table_goes_with_a_company_or_stays_for_a_reason() {
 }
 
 /// How many rows a company has in each table.
-async fn rows(world: &World, company: CompanyId) -> Vec<(&'static str, i64)> {
+pub(super) async fn rows(world: &World, company: CompanyId) -> Vec<(&'static str, i64)> {
     let mut counts = Vec::new();
     for (table, rows) in TABLES {
         let count = sqlx::query_scalar(AssertSqlSafe(format!("select count(*) from {table} where {rows}")));
@@ -56,7 +56,7 @@ async fn rows(world: &World, company: CompanyId) -> Vec<(&'static str, i64)> {
 }
 
 /// Something of everything that a company has.
-pub async fn fill(world: &World) {
+pub(super) async fn fill(world: &World) {
     let login = world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     world.subscriber("shop.test").await;
     world.order(json!({ "customer": login["customer"]["id"] })).await;

@@ -14,6 +14,7 @@ mod listen_command;
 mod logging;
 mod metrics;
 mod migrating;
+mod moving;
 pub mod openapi;
 mod ops;
 mod problems;

@@ -149,6 +149,8 @@ impl World {
     /// A cell beside this one on this database, which has every migration.
     pub async fn in_cell_at(&self, database: &str) -> Self {
         let pool = databases::pool(database);
+        // As `portico migrate` does.
+        storefront::number_tokens_of(&pool, &"b".parse().unwrap()).await.unwrap();
         let tenant = Tenant::create(&pool, &self.clock).await;
         pool.close().await;
         let changes: Vec<_> = self.changes.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();

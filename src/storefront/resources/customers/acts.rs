@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::Caller;
+use crate::companies::moving;
 use crate::kernel::ids::{CustomerId, PasskeyId, TypedId};
 use crate::kernel::json::{JsonBody, JsonOptions};
 use crate::kernel::openapi::{OperationDoc, closed_object};
@@ -246,6 +247,7 @@ impl Storefront {
     async fn erase_account(&self, caller: &Caller, id: CustomerId) -> Result<Shown<CustomerRecord>, Problem> {
         caller.require(CustomerRecord::AREA, CustomerRecord::WRITING)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
+        moving::must_have_its_log(transaction.conn(), caller.company).await?;
         let customer = transaction.lock::<CustomerRecord>(id).await?;
         let now = transaction.now;
         closure::close_account(transaction.conn(), caller.into(), id, now).await?;

@@ -86,7 +86,7 @@ pub async fn fan_out(
              select company_id from unnest($14::uuid[]) as company_id where not $15
          ), taken as materialized (
              select company_id from asked
-             where (select admitted from admitted) and pg_try_advisory_xact_lock(own_lock($16::integer), uuid_hash(company_id))
+             where (select admitted from admitted) and company_id not in (select company_id from moving_companies where not arrived) and pg_try_advisory_xact_lock(own_lock($16::integer), uuid_hash(company_id))
          ), company as materialized (
              select company_id, share, $9 / greatest($9 / $10, webhooks)::integer as events
              from taken

@@ -1,0 +1,244 @@
+//! Moving a company from one cell to another ([`crate::companies::moving`]), from whatever step it has come to.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use tokio::time::{Instant, sleep};
+
+use crate::companies::moving::{self, MoveError, Stage, Step};
+use crate::companies::{self, Deletion, DeletionError};
+use crate::kernel::clock::Clock;
+use crate::kernel::daily_partitions::HousekeepingError;
+use crate::kernel::database::{CellName, Connection, Pool};
+use crate::kernel::ids::CompanyId;
+use crate::kernel::ttl_cache::TTL;
+use crate::webhooks::{self, LONGEST_ATTEMPT};
+
+/// How often a move looks whether it can go on.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+/// How often everything is copied again because somebody has changed it meanwhile.
+const ATTEMPTS: usize = 10;
+
+/// A cell with its database.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// What it is called.
+    pub name: CellName,
+    /// Its database.
+    pub pool: Pool,
+}
+
+/// A company on its way from one cell to another.
+#[derive(Debug)]
+pub struct Move {
+    /// The company.
+    pub company: CompanyId,
+    /// Where it is.
+    pub from: Side,
+    /// Where it goes.
+    pub to: Side,
+    /// The clock.
+    pub clock: Clock,
+}
+
+/// What a move came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Moved {
+    /// The rows that were copied while requests had to wait.
+    pub rows: u64,
+    /// The rows of the log, which followed.
+    pub log_rows: u64,
+    /// For how long requests had to wait. None if that was before this run.
+    pub paused: Option<Duration>,
+    /// For how long the log was on its way.
+    pub log_took: Duration,
+}
+
+/// Why a move did not come to its end. Where the company is, it is served; the same command goes on.
+#[derive(Debug, thiserror::Error)]
+pub enum Stuck {
+    /// It is moving, but elsewhere.
+    #[error("the company is on its way to or from {0} already")]
+    MovesElsewhere(String),
+    /// The cell has a company with this id.
+    #[error("the new cell has the company already, and knows of no move")]
+    IsThere,
+    /// There is nothing to go back to.
+    #[error("the company has left, so it cannot stay: run the move to its end, and then move it back")]
+    HasLeft,
+    /// It does not exist.
+    #[error("the company does not exist any more")]
+    Gone,
+    /// Copying failed. Requests are answered where they were.
+    #[error("the company stays where it was")]
+    Stays(#[source] MoveError),
+    /// What it has left behind could not follow yet. It is served where it went.
+    #[error("the company was moved, and its log could not follow")]
+    Log(#[from] MoveError),
+    /// A copy that does not count could not be removed.
+    #[error("rows that are not needed could not be deleted")]
+    Deletion(#[from] DeletionError),
+    /// The days of the log could not be prepared in the new cell.
+    #[error("the days of the log could not be prepared in the new cell")]
+    Days(#[from] HousekeepingError),
+    /// A database failed.
+    #[error("a database could not be used")]
+    Database(#[from] sqlx::Error),
+}
+
+impl Move {
+    /// Moves the company, or goes on with it. `progress` is told what is being done, and how many rows were copied.
+    pub async fn run(&self, progress: &mut dyn FnMut(&'static str, u64)) -> Result<Moved, Stuck> {
+        let (mut source, mut target) = self.connect().await?;
+        let mut moved = Moved::default();
+        let mut frozen: Option<Instant> = None;
+        loop {
+            let (here, there) = self.steps(&mut source, &mut target).await?;
+            let now = self.now();
+            match (here, there) {
+                (None, None) => {
+                    if !companies::company_exists(&mut source, self.company).await? {
+                        return Err(Stuck::Gone);
+                    }
+                    if companies::company_exists(&mut target, self.company).await? {
+                        return Err(Stuck::IsThere);
+                    }
+                    webhooks::prepare_move(&mut source, self.company, self.to.name.as_str(), now).await?;
+                }
+                (Some(Stage::Preparing), None) => {
+                    progress("preparing", 0);
+                    self.prepare_days(&mut source).await?;
+                    self.rest(&mut source).await?;
+                    webhooks::freeze_for_move(&mut source, self.company, self.now()).await?;
+                    frozen = Some(Instant::now());
+                }
+                (Some(Stage::Leaving), None) => {
+                    // By then every instance knows.
+                    sleep(2 * TTL.to_std().expect("it is positive")).await;
+                    match self.transfer(&mut source, &mut target, progress).await {
+                        Ok(rows) => moved.rows = rows,
+                        Err(error) => {
+                            // Their transactions end with them.
+                            drop((source, target));
+                            self.undo().await?;
+                            return Err(Stuck::Stays(error));
+                        }
+                    }
+                }
+                (Some(Stage::Leaving), Some(Stage::Arriving)) => self.discard(&mut target).await?,
+                (Some(Stage::Left), Some(Stage::Arriving)) => {
+                    webhooks::arrive(&mut target, self.company, now).await?;
+                    moved.paused = frozen.map(|since| since.elapsed());
+                }
+                (Some(Stage::Left), Some(Stage::Arrived)) => {
+                    let begun = Instant::now();
+                    moved.log_rows = self.send_log(&mut source, &mut target, progress).await?;
+                    moved.log_took = begun.elapsed();
+                    moving::conclude(&mut target, self.company).await?;
+                }
+                (Some(Stage::Left), None) => self.discard(&mut source).await?,
+                (None, Some(Stage::Arrived)) => moving::conclude(&mut target, self.company).await?,
+                _ => return Err(Stuck::MovesElsewhere(self.to.name.to_string())),
+            }
+            if matches!((here, there), (Some(Stage::Left), None) | (None, Some(Stage::Arrived))) {
+                return Ok(moved);
+            }
+        }
+    }
+
+    /// Goes back, if the company has not left.
+    pub async fn undo(&self) -> Result<(), Stuck> {
+        let (mut source, mut target) = self.connect().await?;
+        let (here, there) = self.steps(&mut source, &mut target).await?;
+        match (here, there) {
+            (None, None) => return Ok(()),
+            (Some(Stage::Preparing | Stage::Leaving), None) => {}
+            (Some(Stage::Leaving), Some(Stage::Arriving)) => self.discard(&mut target).await?,
+            _ => return Err(Stuck::HasLeft),
+        }
+        Ok(webhooks::undo_move(&mut source, self.company).await?)
+    }
+
+    /// Connections of this step. One that has failed is not used again.
+    async fn connect(&self) -> Result<(Connection, Connection), sqlx::Error> {
+        Ok((self.from.pool.acquire_patient().await?, self.to.pool.acquire_patient().await?))
+    }
+
+    /// How far each side is.
+    async fn steps(&self, source: &mut Connection, target: &mut Connection) -> Result<(Option<Stage>, Option<Stage>), Stuck> {
+        let of = |step: Option<Step>, other: &Side| match step {
+            Some(step) if step.cell != other.name.as_str() => Err(Stuck::MovesElsewhere(step.cell)),
+            step => Ok(step.map(|step| step.stage)),
+        };
+        let here = moving::find_step(source, self.company).await?;
+        let there = moving::find_step(target, self.company).await?;
+        Ok((of(here, &self.to)?, of(there, &self.from)?))
+    }
+
+    /// Makes the days of the log that the old cell has, so that each row finds its own.
+    async fn prepare_days(&self, source: &mut Connection) -> Result<(), Stuck> {
+        let mut owner = self.to.pool.owner().acquire_patient().await?;
+        Ok(webhooks::prepare_days(source, &mut owner, self.now().date_naive()).await?)
+    }
+
+    /// Waits until no attempt is under way. One that does not end in its time is made again where the company goes.
+    async fn rest(&self, source: &mut Connection) -> Result<(), sqlx::Error> {
+        let until = Instant::now() + LONGEST_ATTEMPT;
+        while Instant::now() < until && !webhooks::is_at_rest(source, self.company).await? {
+            sleep(LOOK_INTERVAL).await;
+        }
+        Ok(())
+    }
+
+    async fn transfer(
+        &self,
+        source: &mut Connection,
+        target: &mut Connection,
+        progress: &mut dyn FnMut(&'static str, u64),
+    ) -> Result<u64, MoveError> {
+        let mut attempt = 1;
+        loop {
+            let mut rows = 0;
+            let mut copied = |done| {
+                rows = done;
+                progress("moving", done);
+            };
+            match moving::transfer(source, target, self.company, self.from.name.as_str(), self.now(), &mut copied).await {
+                Ok(()) => return Ok(rows),
+                Err(error) if error.is_conflict() && attempt < ATTEMPTS => attempt += 1,
+                Err(error) => return Err(error),
+            }
+            // What failed is rolled back with its connection.
+            (*source, *target) = self.connect().await?;
+        }
+    }
+
+    async fn send_log(
+        &self,
+        source: &mut Connection,
+        target: &mut Connection,
+        progress: &mut dyn FnMut(&'static str, u64),
+    ) -> Result<u64, MoveError> {
+        let mut sent = 0;
+        loop {
+            match moving::send_some(source, target, self.company).await {
+                Ok(0) => return Ok(sent),
+                Ok(rows) => sent += rows,
+                Err(error) if error.is_conflict() => (*source, *target) = self.connect().await?,
+                Err(error) => return Err(error),
+            }
+            progress("sending the log", sent);
+        }
+    }
+
+    /// Deletes what does not count: a copy that was not finished, or what is left of a company that is elsewhere.
+    async fn discard(&self, conn: &mut Connection) -> Result<(), DeletionError> {
+        let mut deletion = Deletion::begin(conn, self.company).await?;
+        while deletion.next_batch(conn).await?.is_some() {}
+        Ok(())
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+}

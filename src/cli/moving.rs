@@ -1,0 +1,178 @@
+//! `portico company move` and `portico cell drain`.
+
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::app::{Move, Moved, Side, Stuck};
+use crate::bootstrap::{Database, settings_of_cell};
+use crate::cli::Failure;
+use crate::cli::cell::of_new_company;
+use crate::cli::company::find;
+use crate::cli::exit::NotFound;
+use crate::cli::layout::lines;
+use crate::cli::progress::Progress;
+use crate::cli::record;
+use crate::companies::{self, Company};
+use crate::config::Config;
+use crate::kernel::database::{CellName, Pool};
+use crate::kernel::signals;
+use crate::kernel::terminal::{complain, say};
+
+#[derive(Args, Debug)]
+pub(super) struct Arguments {
+    /// The company's name, or its id (company_…)
+    company: String,
+    /// The cell that it goes to
+    #[arg(long, value_name = "CELL")]
+    to: CellName,
+    /// Go back, if the company has not left yet
+    #[arg(long)]
+    undo: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// `company move`
+pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<(), Failure> {
+    let Arguments { company, to, undo, json } = arguments;
+    let (from, company) = whereabouts(config, &company, &to).await?;
+    let moved = if undo { self::undo(config, &from, &to, &company).await? } else { go(config, &from, &to, &company).await? };
+    say(&if json { json!({ "company": moved }).to_string() } else { lines(&moved) });
+    Ok(())
+}
+
+/// `cell drain`
+pub(super) async fn drain(config: &Config, cell: &CellName, json: bool) -> Result<(), Failure> {
+    let mut moved = Vec::new();
+    for company in companies_of(&settings_of_cell(config, cell)?).await? {
+        let to = match bound_for(config, &company).await? {
+            Some(to) if to != *cell => to,
+            // It has come here, and its log is on its way. First that.
+            Some(_) => return Err(format!("{} has not arrived yet: run its move to the end first", company.name).into()),
+            None => of_new_company(config, Some(cell)).await?.database.name,
+        };
+        complain(&format!("{} goes to {to}", company.name));
+        moved.push(go(config, cell, &to, &company).await?);
+    }
+    record::show_list(json, "companies", &moved);
+    Ok(())
+}
+
+/// Where a company that leaves a cell goes. `None` if it stays there.
+async fn bound_for(config: &Config, company: &Company) -> Result<Option<CellName>, Failure> {
+    let Some(other) = company.moves.as_deref().and_then(|moves| moves.split_once(' ')) else { return Ok(None) };
+    let (stage, cell) = other;
+    let cell = cell.parse().map_err(|_| format!("there is no cell {cell}"))?;
+    settings_of_cell(config, &cell)?;
+    Ok(Some(cell).filter(|_| !stage.starts_with("arriv")))
+}
+
+/// The cell that has a company, or had it before it went to `to`.
+async fn whereabouts(config: &Config, name: &str, to: &CellName) -> Result<(CellName, Company), Failure> {
+    let mut there = None;
+    for of_cell in config.cells() {
+        let look = async |pool: &Pool| -> Result<_, Failure> {
+            match find(&mut pool.acquire().await?, name).await {
+                Ok(company) => Ok(Some(company)),
+                Err(error) if error.is::<NotFound>() => Ok(None),
+                Err(error) => Err(error),
+            }
+        };
+        let cell = of_cell.database.name.clone();
+        let found = Database::new(&of_cell).await?.with_migrated(&of_cell, look).await?;
+        match found {
+            Some(company) if cell != *to => return Ok((cell, company)),
+            Some(company) => there = Some(company),
+            None => {}
+        }
+    }
+    settings_of_cell(config, to)?;
+    let company = there.ok_or_else(|| NotFound(format!("there is no company {name}")))?;
+    match company.moves.as_deref().and_then(|moves| moves.strip_prefix("arrived ")) {
+        Some(from) => Ok((from.parse().map_err(|_| format!("there is no cell {from}"))?, company)),
+        None => Err(format!("{} is in the cell {to} already", company.name).into()),
+    }
+}
+
+async fn companies_of(config: &Config) -> Result<Vec<Company>, Failure> {
+    let list = async |pool: &Pool| -> Result<_, Failure> { Ok(companies::list_companies(&mut pool.acquire().await?).await?) };
+    Database::new(config).await?.with_migrated(config, list).await
+}
+
+/// Moves a company. Whoever interrupts that finds it served, where it was or where it went.
+async fn go(config: &Config, from: &CellName, to: &CellName, company: &Company) -> Result<Value, Failure> {
+    let work = async |moving: Move| -> Result<Value, Failure> {
+        let (mut bar, mut doing) = (None::<Progress>, "");
+        let mut progress = |what: &'static str, rows: u64| {
+            if doing != what {
+                doing = what;
+                bar.replace(Progress::counting(what)).into_iter().for_each(Progress::end);
+            }
+            bar.iter().for_each(|bar| bar.at(rows));
+        };
+        let stopping = signals::shutdown();
+        let moved = stopping.run_until_cancelled(moving.run(&mut progress)).await;
+        bar.into_iter().for_each(Progress::end);
+        match moved {
+            Some(moved) => Ok(shown(company, to, moved?)),
+            None => match moving.undo().await {
+                Ok(()) => Err(format!("interrupted: {} stays in the cell {from}", company.name).into()),
+                Err(Stuck::HasLeft) => {
+                    Err(format!("interrupted: {} has left the cell {from}; the same command brings the rest", company.name).into())
+                }
+                Err(error) => Err(error.into()),
+            },
+        }
+    };
+    between(config, from, to, company, work).await
+}
+
+async fn undo(config: &Config, from: &CellName, to: &CellName, company: &Company) -> Result<Value, Failure> {
+    let work = async |moving: Move| -> Result<Value, Failure> {
+        moving.undo().await?;
+        Ok(json!({ "id": company.id, "name": company.name, "cell": from.as_str() }))
+    };
+    between(config, from, to, company, work).await
+}
+
+/// Runs `work` on the databases of two cells.
+async fn between(
+    config: &Config,
+    from: &CellName,
+    to: &CellName,
+    company: &Company,
+    work: impl AsyncFnOnce(Move) -> Result<Value, Failure>,
+) -> Result<Value, Failure> {
+    if from == to {
+        return Err(format!("{} is in the cell {to} already", company.name).into());
+    }
+    let (source, target) = (settings_of_cell(config, from)?, settings_of_cell(config, to)?);
+    let at_source = async |here: &Pool| {
+        let from = Side { name: from.clone(), pool: here.clone() };
+        let at_target = async |there: &Pool| {
+            let to = Side { name: to.clone(), pool: there.clone() };
+            work(Move { company: company.id, from, to, clock: here.clock() }).await
+        };
+        Database::new(&target).await?.with_migrated(&target, at_target).await
+    };
+    Database::new(&source).await?.with_migrated(&source, at_source).await
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn shown(company: &Company, to: &CellName, moved: Moved) -> Value {
+    json!({
+        "id": company.id,
+        "name": company.name,
+        "cell": to.as_str(),
+        "rows": moved.rows,
+        "log_rows": moved.log_rows,
+        "paused_ms": moved.paused.map(millis),
+        "log_ms": millis(moved.log_took),
+    })
+}

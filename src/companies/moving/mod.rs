@@ -1,0 +1,81 @@
+//! Moving a company to another cell, with everything that belongs to it.
+//!
+//! No statement spans two databases, so both sides write down how far they are, and whoever finds the two can go on or, until the company has left, go back:
+//!
+//! | from | to | |
+//! |---|---|---|
+//! | `preparing` | | Deliveries are held. Requests are answered. |
+//! | `leaving` | | Requests have to wait. |
+//! | `leaving` | `arriving` | Everything was copied. Until the next step is done it does not count, and goes again. |
+//! | `left` | `arriving` | It is deleted where it came from. |
+//! | `left` | `arrived` | It is served where it went, and its log follows. |
+//!
+//! Both sides of the copy are one transaction each ([`transfer`]). The first reads from one snapshot and deletes what it has read: what a request
+//! that was under way has changed meanwhile makes it fail, and it begins anew. What such a request adds later is found when the log follows
+//! ([`log`]).
+
+mod copy;
+mod log;
+mod queries;
+mod transfer;
+
+use chrono::{DateTime, Utc};
+
+use crate::audit_trail::{self, Action, ChangedRecord};
+use crate::callers::Caller;
+use crate::companies::Standing;
+use crate::kernel::database::Connection;
+use crate::kernel::ids::CompanyId;
+use crate::kernel::problem::Problem;
+
+pub use copy::MoveError;
+pub use log::send_some;
+pub use queries::{Stage, Step, find_step};
+pub use transfer::transfer;
+
+/// Begins a move to a cell. Returns `false` if the company is on its way already.
+pub async fn prepare(conn: &mut Connection, company: CompanyId, to: &str, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+    queries::insert_step(conn, company, to, now).await
+}
+
+/// Lets the requests of the company wait, in a transaction, whether it is suspended or not.
+pub async fn freeze(conn: &mut Connection, company: CompanyId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    queries::suspend_for_move(conn, company, now).await?;
+    queries::set_stage(conn, company, Stage::Leaving).await
+}
+
+/// Ends a move on the side of a cell that has the company: it is served there, unless it is suspended. Returns whether it is.
+pub async fn unfreeze(conn: &mut Connection, company: CompanyId) -> Result<Standing, sqlx::Error> {
+    queries::unsuspend_after_move(conn, company).await?;
+    queries::delete_step(conn, company).await?;
+    super::standing(conn, company).await
+}
+
+/// The company has arrived, and its log is still to come. Returns whether it is served.
+pub async fn arrive(conn: &mut Connection, company: CompanyId, now: DateTime<Utc>) -> Result<Standing, sqlx::Error> {
+    queries::unsuspend_after_move(conn, company).await?;
+    queries::set_stage(conn, company, Stage::Arrived).await?;
+    let (caller, change) = (Caller::command_line(company), Action::Updated(&["cell"]));
+    audit_trail::record(conn, &caller, change, ChangedRecord::Company(company), now).await?;
+    super::standing(conn, company).await
+}
+
+/// The log has arrived as well.
+pub async fn conclude(conn: &mut Connection, company: CompanyId) -> Result<(), sqlx::Error> {
+    queries::delete_step(conn, company).await
+}
+
+/// Whether the log of the company is still on its way, so that it cannot be searched for everything that there was.
+pub async fn awaits_its_log(conn: &mut Connection, company: CompanyId) -> Result<bool, sqlx::Error> {
+    Ok(find_step(conn, company).await?.is_some_and(|step| step.stage == Stage::Arrived))
+}
+
+/// Whether the log of any company is.
+pub async fn any_awaits_its_log(conn: &mut Connection) -> Result<bool, sqlx::Error> {
+    queries::any_arrived(conn).await
+}
+
+/// Refuses what concerns the whole log of a company while it is on its way.
+pub async fn must_have_its_log(conn: &mut Connection, company: CompanyId) -> Result<(), Problem> {
+    if awaits_its_log(conn, company).await? { Standing::Moving.must_be_open() } else { Ok(()) }
+}

@@ -1,0 +1,81 @@
+//! The moment in which a company changes its cell: everything that belongs to it is copied and deleted, but for the log.
+
+use chrono::{DateTime, Utc};
+
+use crate::companies::belongings::{ATTEMPTS, HAVE_ATTEMPTS, TABLES};
+use crate::companies::moving::copy::{AT_EASE, BEGIN, MoveError, SENT_ELSEWHERE, copy_table, run};
+use crate::companies::moving::queries::{self, Stage};
+use crate::kernel::database::Connection;
+use crate::kernel::ids::CompanyId;
+
+/// What the new cell writes itself.
+const NOT_COPIED: &str = "company_moves";
+/// The log, which follows later ...
+pub(super) const LOG: [&str; 3] = ["feed", "events", "deliveries"];
+/// ... but for the events that deliveries which are still to be made send.
+const EVENTS_IN_USE: &str = "select event_id from outbox where company_id = $1 union select event_id from waiting where company_id = $1 \
+                             union select event_id from in_flight where company_id = $1";
+
+/// Copies a company that is leaving into the cell where it goes, and deletes it where it was. Both connections have no open transaction.
+///
+/// Both transactions are committed, the new cell's first: until the other is, what is there does not count. `progress` is told how many rows
+/// were copied.
+pub async fn transfer(
+    source: &mut Connection,
+    target: &mut Connection,
+    company: CompanyId,
+    from: &str,
+    now: DateTime<Utc>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(), MoveError> {
+    let mut leaving = source.begin_with(BEGIN).await?;
+    run(&mut leaving, AT_EASE.to_owned()).await?;
+    run(&mut leaving, SENT_ELSEWHERE.to_owned()).await?;
+    let departure = queries::lock_departure(&mut leaving, company).await?.ok_or(MoveError::NotLeaving)?;
+
+    let mut arriving = target.begin().await?;
+    run(&mut arriving, AT_EASE.to_owned()).await?;
+    let of_company = |condition: &str| condition.replace("$1", &format!("'{}'", company.uuid()));
+    let mut copied = copy_table(&mut leaving, &mut arriving, "companies", &of_company("id = $1"), &of_company("id = $1"), "").await?;
+    queries::suspend_for_move(&mut arriving, company, now).await?;
+    queries::insert_arrival(&mut arriving, company, &departure, from).await?;
+    // What others refer to is deleted after them, so it is copied before them.
+    for (table, rows) in TABLES.iter().rev().filter(|(table, _)| *table != NOT_COPIED) {
+        let chosen = match *table {
+            "events" => format!("id in ({EVENTS_IN_USE})"),
+            table if LOG.contains(&table) => continue,
+            _ => (*rows).to_owned(),
+        };
+        let (chosen, arrived) = (of_company(&chosen), of_company(rows));
+        copied += copy_table(&mut leaving, &mut arriving, table, &chosen, &arrived, order_of(table)).await?;
+        progress(copied);
+    }
+    let of_open = of_company(&of_open_deliveries());
+    copied += copy_table(&mut leaving, &mut arriving, ATTEMPTS, &of_open, &of_open, "").await?;
+    progress(copied);
+
+    run(&mut leaving, format!("delete from {ATTEMPTS} where {of_open}")).await?;
+    for (table, rows) in TABLES.iter().filter(|(table, _)| *table != NOT_COPIED && !LOG.contains(table)) {
+        run(&mut leaving, format!("delete from {table} where {}", of_company(rows))).await?;
+    }
+    queries::set_stage(&mut leaving, company, Stage::Left).await?;
+    arriving.commit().await?;
+    leaving.commit().await?;
+    Ok(())
+}
+
+/// The order in which the new cell numbers what each database numbers by itself. Of a chain of deliveries the head comes first.
+fn order_of(table: &str) -> &'static str {
+    match table {
+        "outbox" => "order by position",
+        "waiting" => "order by lane = 2, place",
+        _ => "",
+    }
+}
+
+/// The attempts at deliveries that have not ended.
+fn of_open_deliveries() -> String {
+    let open = HAVE_ATTEMPTS.iter().filter(|table| !LOG.contains(table));
+    let ids: Vec<_> = open.map(|table| format!("select id from {table} where company_id = $1")).collect();
+    format!("delivery_id in ({})", ids.join(" union all "))
+}
