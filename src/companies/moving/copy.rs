@@ -62,8 +62,8 @@ pub(super) async fn copy_table(
     Ok(sent.rows)
 }
 
-/// Copies the chosen rows of a table, but for those that the new cell has already.
-pub(super) async fn add_to_table(source: &mut Connection, target: &mut Connection, table: &str, chosen: &str) -> Result<(), MoveError> {
+/// Copies the chosen rows of a table, but for those that the new cell has already. Returns how many were chosen.
+pub(super) async fn add_to_table(source: &mut Connection, target: &mut Connection, table: &str, chosen: &str) -> Result<u64, MoveError> {
     let (columns, arriving) = (columns(source, table).await?, format!("arriving_{table}"));
     let make =
         format!("create temporary table if not exists {arriving} on commit delete rows as select {columns} from {table} with no data");
@@ -74,7 +74,8 @@ pub(super) async fn add_to_table(source: &mut Connection, target: &mut Connectio
         return Err(MoveError::Different(table.to_owned()));
     }
     let add = format!("insert into {table} ({columns}) overriding system value select {columns} from {arriving} on conflict do nothing");
-    Ok(run(target, add).await?)
+    run(target, add).await?;
+    Ok(sent.rows)
 }
 
 /// Runs a statement that is made of names of tables, ids and constants.

@@ -51,7 +51,9 @@ async fn send_some_of(source: &mut Connection, target: &mut Connection, table: &
     if let Some((with, chosen)) = &with {
         add_to_table(&mut leaving, &mut arriving, with, chosen).await?;
     }
-    add_to_table(&mut leaving, &mut arriving, table, &piece.condition()).await?;
+    if add_to_table(&mut leaving, &mut arriving, table, &piece.condition()).await? != piece.rows {
+        return Err(MoveError::Different(table.to_owned()));
+    }
     arriving.commit().await?;
     if let Some((with, chosen)) = with {
         run(&mut leaving, format!("delete from {with} where {chosen}")).await?;
