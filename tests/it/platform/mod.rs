@@ -10,6 +10,7 @@ mod editions;
 mod grants;
 mod instances;
 mod key_rotation;
+mod leases;
 mod listen_command;
 mod logging;
 mod metrics;
