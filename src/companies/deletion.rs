@@ -182,16 +182,16 @@ struct Batch {
 /// Deletes up to [`BATCH`] rows from each part of a table. The names are those of this module and of the database.
 async fn delete_batch(conn: &mut Connection, table: &str, rows: &str, company: CompanyId) -> Result<Batch, sqlx::Error> {
     let mut batch = Batch::default();
-    for part in parts(conn, table).await? {
+    for Part { part, key } in parts(conn, table).await? {
         // An attempt goes with its delivery, wherever that is.
-        let (id, attempts) = match HAVE_ATTEMPTS.contains(&table) {
-            true => (", id", format!("delete from {ATTEMPTS} where delivery_id = any(array(select id from chosen)) returning 1")),
-            false => ("", "select 1 where false".to_owned()),
+        let attempts = match HAVE_ATTEMPTS.contains(&table) {
+            true => format!("delete from {ATTEMPTS} where delivery_id = any(array(select id from chosen)) returning 1"),
+            false => "select 1 where false".to_owned(),
         };
         let statement = format!(
-            "with chosen as materialized (select ctid{id} from {part} as {table} where {rows} limit {BATCH}),
+            "with chosen as materialized (select {key} from {part} as {table} where {rows} limit {BATCH}),
                   attempts_gone as ({attempts}),
-                  gone as (delete from {part} where ctid = any(array(select ctid from chosen)) returning 1)
+                  gone as (delete from {part} where ({key}) in (select {key} from chosen) returning 1)
              select (select count(*) from gone), (select count(*) from attempts_gone)"
         );
         let deleted: (i64, i64) = sqlx::query_as(AssertSqlSafe(statement)).bind(company.uuid()).fetch_one(&mut *conn).await?;
@@ -201,12 +201,24 @@ async fn delete_batch(conn: &mut Connection, table: &str, rows: &str, company: C
     Ok(batch)
 }
 
-/// The partitions of a table, or the table. Rows are found by their place, which is told within one partition only.
-async fn parts(conn: &mut Connection, table: &str) -> Result<Vec<String>, sqlx::Error> {
-    let partitions = sqlx::query_scalar!(
-        r#"select relid::text as "part!" from pg_partition_tree($1::text::regclass) where isleaf and level > 0"#,
+/// A partition of a table, or the table.
+struct Part {
+    part: String,
+    /// The columns of its primary key: `company_id, hour`.
+    key: String,
+}
+
+/// The parts of a table. Rows of one are found by its own index, and never looked for in the others.
+async fn parts(conn: &mut Connection, table: &str) -> Result<Vec<Part>, sqlx::Error> {
+    let parts = sqlx::query_as!(
+        Part,
+        r#"select relid::text as "part!", string_agg(attname::text, ', ' order by attnum) as "key!"
+           from (select relid from pg_partition_tree($1::text::regclass) union select $1::text::regclass) as relation
+           join pg_class on pg_class.oid = relid and relkind = 'r'
+           join pg_index on indrelid = relid and indisprimary
+           join pg_attribute on attrelid = relid and attnum = any(indkey)
+           group by relid order by relid"#,
         table,
     );
-    let partitions = partitions.fetch_all(conn).await?;
-    Ok(if partitions.is_empty() { vec![table.to_owned()] } else { partitions })
+    parts.fetch_all(conn).await
 }

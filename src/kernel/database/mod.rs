@@ -169,6 +169,13 @@ pub fn is_disk_full(error: &sqlx::Error) -> bool {
     matches!(error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code == "53100"))
 }
 
+/// Whether the server does not know what the statement asks for, or refuses it to everybody: other servers may speak PostgreSQL without all of
+/// its commands and statistics.
+pub fn is_unsupported(error: &sqlx::Error) -> bool {
+    // 0A: not supported. 42: wrong syntax, or no such function, table or column.
+    matches!(error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code.starts_with("0A") || code.starts_with("42")))
+}
+
 /// Whether the statement was ended because it took longer than its time. The connection can be used again.
 pub fn took_too_long(error: &sqlx::Error) -> bool {
     // 57014: cancelled, which nobody but the server's own clock does here.
