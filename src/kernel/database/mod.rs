@@ -9,6 +9,7 @@ mod metrics;
 mod notifications;
 mod pool;
 pub mod programs;
+mod repeated;
 mod servers;
 mod settings;
 mod statement_name;
@@ -23,6 +24,7 @@ pub use crate::kernel::database::connection::Connection;
 pub use crate::kernel::database::metrics::Metrics;
 pub use crate::kernel::database::notifications::Notifications;
 pub use crate::kernel::database::pool::{Limits, Pool};
+pub use crate::kernel::database::repeated::{MayBeConflict, repeated};
 pub use crate::kernel::database::servers::Servers;
 pub use crate::kernel::database::settings::{CellSettings, Settings};
 pub use crate::kernel::database::transaction::Transaction;
@@ -203,7 +205,8 @@ impl From<sqlx::Error> for Problem {
         // 40: Postgres rolled this transaction back because of a conflict with another one. A retry succeeds.
         if matches!(&error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code.starts_with("40"))) {
             tracing::warn!(error = chain(&error), "a transaction was rolled back because of a conflict with another one");
-            return ProblemCode::Overloaded.into();
+            let problem = Problem::new(ProblemCode::Overloaded);
+            return if error.is_conflict() { problem.of_conflict() } else { problem };
         }
         if took_too_long(&error) {
             tracing::warn!(error = chain(&error), "a database statement took longer than database.statement_timeout");

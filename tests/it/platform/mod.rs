@@ -4,6 +4,7 @@ mod backups;
 mod cells;
 mod commands;
 mod companies;
+mod conflicts;
 mod database_away;
 mod documentation;
 mod editions;
