@@ -11,6 +11,7 @@ mod pool;
 pub mod programs;
 mod repeated;
 mod servers;
+mod session;
 mod settings;
 mod statement_name;
 mod transaction;

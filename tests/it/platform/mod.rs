@@ -18,6 +18,7 @@ mod metrics;
 mod migrating;
 pub mod openapi;
 mod ops;
+mod pooler;
 mod problems;
 mod readiness;
 mod roles;
