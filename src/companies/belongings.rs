@@ -96,12 +96,24 @@ pub const TABLES: &[(&str, &str)] = &[
     ("company_moves", OWN),
 ];
 
-/// The partitions of a table, or the table. A row is found by its place, which is told within one partition only.
-pub(super) async fn parts(conn: &mut Connection, table: &str) -> Result<Vec<String>, sqlx::Error> {
-    let partitions = sqlx::query_scalar!(
-        r#"select relid::text as "part!" from pg_partition_tree($1::text::regclass) where isleaf and level > 0"#,
+/// A partition of a table, or the table.
+pub(super) struct Part {
+    pub(super) part: String,
+    /// The columns of its primary key: `company_id, hour`.
+    pub(super) key: String,
+}
+
+/// The parts of a table. Rows of one are found by its own index, and never looked for in the others.
+pub(super) async fn parts(conn: &mut Connection, table: &str) -> Result<Vec<Part>, sqlx::Error> {
+    let parts = sqlx::query_as!(
+        Part,
+        r#"select relid::text as "part!", string_agg(attname::text, ', ' order by attnum) as "key!"
+           from (select relid from pg_partition_tree($1::text::regclass) union select $1::text::regclass) as relation
+           join pg_class on pg_class.oid = relid and relkind = 'r'
+           join pg_index on indrelid = relid and indisprimary
+           join pg_attribute on attrelid = relid and attnum = any(indkey)
+           group by relid order by relid"#,
         table,
     );
-    let partitions = partitions.fetch_all(conn).await?;
-    Ok(if partitions.is_empty() { vec![table.to_owned()] } else { partitions })
+    parts.fetch_all(conn).await
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use sqlx::AssertSqlSafe;
 
-use crate::companies::belongings::{ATTEMPTS, HAVE_ATTEMPTS, LEAVES, TABLES, parts};
+use crate::companies::belongings::{ATTEMPTS, HAVE_ATTEMPTS, LEAVES, Part, TABLES, parts};
 use crate::companies::standing::is_suspended;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
@@ -96,17 +96,17 @@ struct Batch {
 /// Deletes up to [`BATCH`] rows from each part of a table. The names are those of this module and of the database.
 async fn delete_batch(conn: &mut Connection, table: &str, rows: &str, company: CompanyId) -> Result<Batch, sqlx::Error> {
     let mut batch = Batch::default();
-    for part in parts(conn, table).await? {
+    for Part { part, key } in parts(conn, table).await? {
         // An attempt goes with its delivery, wherever that is.
-        let (id, attempts) = match HAVE_ATTEMPTS.contains(&table) {
-            true => (", id", format!("delete from {ATTEMPTS} where delivery_id = any(array(select id from chosen)) returning 1")),
-            false => ("", "select 1 where false".to_owned()),
+        let attempts = match HAVE_ATTEMPTS.contains(&table) {
+            true => format!("delete from {ATTEMPTS} where delivery_id = any(array(select id from chosen)) returning 1"),
+            false => "select 1 where false".to_owned(),
         };
         let leaves = LEAVES.iter().find(|(of, _)| *of == table).map_or_else(String::new, |(_, leaves)| format!(" and {leaves}"));
         let statement = format!(
-            "with chosen as materialized (select ctid{id} from {part} as {table} where {rows}{leaves} limit {BATCH}),
+            "with chosen as materialized (select {key} from {part} as {table} where {rows}{leaves} limit {BATCH}),
                   attempts_gone as ({attempts}),
-                  gone as (delete from {part} where ctid = any(array(select ctid from chosen)) returning 1)
+                  gone as (delete from {part} where ({key}) in (select {key} from chosen) returning 1)
              select (select count(*) from gone), (select count(*) from attempts_gone)"
         );
         let deleted: (i64, i64) = sqlx::query_as(AssertSqlSafe(statement)).bind(company.uuid()).fetch_one(&mut *conn).await?;

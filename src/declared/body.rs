@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 /// The fields by name, each at most once. The schema validates them.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Members(pub Map<String, Value>);
 
 impl<'de> Deserialize<'de> for Members {

@@ -39,14 +39,8 @@ pub async fn count_records_of_others(conn: &mut Connection, kinds: &[String]) ->
 
 /// Prevents other transactions from storing schemas until this one ends. Records can still be written.
 pub(super) async fn lock_schemas(conn: &mut Connection) -> Result<(), sqlx::Error> {
-    sqlx::query!("lock table declared_schemas in share row exclusive mode").execute(conn).await?;
+    sqlx::query!("select from declaring_turn for update").execute(conn).await?;
     Ok(())
-}
-
-/// Tries to take a session-level lock. Waiting must happen outside of statements, because creating an index waits for running
-/// statements to end.
-pub(super) async fn try_lock(conn: &mut Connection, lock: i64) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar!(r#"select pg_try_advisory_lock(own_lock($1::bigint)) as "got!""#, lock).fetch_one(conn).await
 }
 
 pub(super) async fn find_latest(conn: &mut Connection, kind: &str) -> Result<Option<Known>, sqlx::Error> {

@@ -104,6 +104,11 @@ impl Declared {
                 return Err(Unsuitable::Incompatible(kind.clone(), known.version, *version, why));
             }
         }
-        Ok(queries::insert_schema(conn, kind, *version, schema, self.clock.now()).await?)
+        queries::insert_schema(conn, kind, *version, schema, self.clock.now()).await?;
+        // An instance of the version before locks the table instead, for which the insertion has waited: what it has stored is seen now.
+        match queries::find_latest(conn, kind).await? {
+            Some(latest) if latest.version > *version => Err(Unsuitable::Older(kind.clone(), latest.version, *version)),
+            _ => Ok(()),
+        }
     }
 }

@@ -16,9 +16,6 @@ use crate::kernel::traces::TraceContext;
 /// The NOTIFY channel for committed events.
 pub const PUBLISHED: &str = "portico_published";
 
-/// The advisory lock of the transaction that notifies.
-const NOTIFY_LOCK: i64 = 0x0070_6f72_7469_636f;
-
 /// Events as one array per column, the parameters of one statement.
 #[derive(Debug, Default)]
 pub struct Columns {
@@ -78,7 +75,7 @@ impl Columns {
 /// A statement that reaches the server after its time publishes nothing: whoever waited for it was told so, and publishes again.
 ///
 /// With `notifies` the transaction notifies the listeners. A commit with a notification holds a server-wide lock until it is on disk, so
-/// such commits run one after another. Therefore only one concurrent transaction notifies. The others find its advisory lock taken and
+/// such commits run one after another. Therefore only one concurrent transaction notifies. The others find the row of that turn locked and
 /// send nothing, and listeners poll again shortly after a notification.
 pub(super) async fn insert_events(conn: &mut Connection, events: &Columns, notifies: bool, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     let answer_by = conn.answer_by();
@@ -86,9 +83,9 @@ pub(super) async fn insert_events(conn: &mut Connection, events: &Columns, notif
         "with new as (
              select unnest($1::uuid[]) as id, unnest($2::uuid[]) as company_id, unnest($3::text[]) as name, unnest($4::uuid[]) as subject_id,
                     unnest($5::bytea[]) as body, unnest($6::bigint[]) as total, unnest($7::bigint[]) as later,
-                    generate_subscripts($1::uuid[], 1) as place, unnest($12::text[]) as owner, unnest($13::uuid[]) as request_id,
-                    unnest($15::bytea[]) as trace
-             where must_not_be_late($14)
+                    generate_subscripts($1::uuid[], 1) as place, unnest($11::text[]) as owner, unnest($12::uuid[]) as request_id,
+                    unnest($14::bytea[]) as trace
+             where must_not_be_late($13)
          ), counted as (
              insert into event_sequences as sequences (company_id, subject_id, last)
              select company_id, subject_id, total from new where subject_id is not null and total is not null order by 1, 2
@@ -103,7 +100,7 @@ pub(super) async fn insert_events(conn: &mut Connection, events: &Columns, notif
              insert into outbox (event_id, company_id, name, subject_id, sequence, owner)
              select id, company_id, name, subject_id, sequence, owner from numbered
          )
-         select pg_notify(own_channel($9), '') where $10 and pg_try_advisory_xact_lock(own_lock($11::bigint))",
+         select pg_notify(own_channel($9), '') from (select from notifying_turn where $10 for update skip locked) as turn",
         &events.ids,
         &events.companies,
         &events.names,
@@ -114,7 +111,6 @@ pub(super) async fn insert_events(conn: &mut Connection, events: &Columns, notif
         now,
         PUBLISHED,
         notifies,
-        NOTIFY_LOCK,
         &events.owners as &[Option<String>],
         &events.requests as &[Option<Uuid>],
         answer_by,
@@ -190,12 +186,12 @@ mod tests {
             ("$7::bigint[]", "publish_events.later"),
             ("$8", "at"),
             // Who publishes by the function publishes for no owner.
-            (", unnest($12::text[]) as owner", ""),
-            ("$13::uuid[]", "requests"),
-            ("$15::bytea[]", "traces"),
+            (", unnest($11::text[]) as owner", ""),
+            ("$12::uuid[]", "requests"),
+            ("$14::bytea[]", "traces"),
             (", owner", ""),
             // There the transaction has other statements before and after.
-            (" where must_not_be_late($14)", ""),
+            (" where must_not_be_late($13)", ""),
             // The last insert is the statement itself there.
             (", entry as ( insert", " insert"),
         ];

@@ -19,6 +19,7 @@ pub mod ids;
 pub mod json;
 pub mod json_schema;
 pub mod languages;
+pub mod leases;
 pub mod lifecycle;
 pub mod logging;
 pub mod metrics;

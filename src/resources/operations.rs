@@ -1,9 +1,10 @@
 //! The five operations on records of one kind, for every caller: HTTP, the console and the command line.
 //!
 //! Each checks that the caller's grant contains the scope of the kind, and works on the records of the caller's company alone, which
-//! must exist.
+//! must exist. A change that the database has rolled back because of a conflict is made again.
 
 use crate::callers::Caller;
+use crate::kernel::database::repeated;
 use crate::kernel::ids::{CompanyId, TypedId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::cursor::Cursor;
@@ -54,6 +55,10 @@ pub async fn find<R: Resource>(state: &R::State, caller: &Caller, id: R::Id) -> 
 pub async fn create<R: Editable>(state: &R::State, caller: &Caller, body: R::Body) -> Result<Shown<R>, Problem> {
     R::require(caller, R::WRITING)?;
     R::before_transaction(state, caller, &body).await?;
+    repeated(|| try_create::<R>(state, caller, body.clone())).await
+}
+
+async fn try_create<R: Editable>(state: &R::State, caller: &Caller, body: R::Body) -> Result<Shown<R>, Problem> {
     let mut transaction = RecordTransaction::begin(state, caller).await?;
     let id = R::Id::new(transaction.now);
     let new = R::create(&mut transaction, id, body).await?;
@@ -73,6 +78,16 @@ pub async fn update<R: Editable>(
 ) -> Result<Shown<R>, Problem> {
     R::require(caller, R::WRITING)?;
     R::before_transaction(state, caller, &body).await?;
+    repeated(|| try_update::<R>(state, caller, id, version, body.clone())).await
+}
+
+async fn try_update<R: Editable>(
+    state: &R::State,
+    caller: &Caller,
+    id: R::Id,
+    version: &IfMatch,
+    body: R::Body,
+) -> Result<Shown<R>, Problem> {
     let mut transaction = RecordTransaction::begin(state, caller).await?;
     let before = transaction.lock::<R>(id).await?;
     version.check(before.version)?;
@@ -85,6 +100,10 @@ pub async fn update<R: Editable>(
 /// Deletes a record, if its version is the one that the caller has read.
 pub async fn delete<R: Editable>(state: &R::State, caller: &Caller, id: R::Id, version: &IfMatch) -> Result<Shown<R>, Problem> {
     R::require(caller, R::WRITING)?;
+    repeated(|| try_delete::<R>(state, caller, id, version)).await
+}
+
+async fn try_delete<R: Editable>(state: &R::State, caller: &Caller, id: R::Id, version: &IfMatch) -> Result<Shown<R>, Problem> {
     let mut transaction = RecordTransaction::begin(state, caller).await?;
     let record = transaction.lock::<R>(id).await?;
     version.check(record.version)?;

@@ -24,20 +24,22 @@ const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(3600);
 impl Webhooks {
     /// Creates the partitions of today and the coming days, before the first event of a program's life.
     pub async fn create_partitions(&self) -> Result<(), HousekeepingError> {
-        let mut conn = self.worker_pool.owner().acquire_patient().await?;
-        match daily_partitions::keep_house(&mut conn).await? {
-            true => create_ahead(&mut conn, self.clock.now()).await,
-            false => Ok(()),
-        }
+        let Some(lease) = daily_partitions::keep_house(&self.worker_pool).await? else { return Ok(()) };
+        let create = async { create_ahead(&mut self.worker_pool.owner().acquire_patient().await?, self.clock.now()).await };
+        lease.during(create).await
     }
 
     /// Creates the partitions of the coming days and deletes what is past its retention. Events are last: one is needed as long as a
     /// delivery of it is in the log. Does nothing while another instance does it.
     pub async fn maintain_partitions(&self) -> Result<(), HousekeepingError> {
-        let mut conn = self.worker_pool.owner().acquire_patient().await?;
-        if !daily_partitions::keep_house(&mut conn).await? {
-            return Ok(());
+        match daily_partitions::keep_house(&self.worker_pool).await? {
+            Some(lease) => lease.during(self.keep_house()).await,
+            None => Ok(()),
         }
+    }
+
+    async fn keep_house(&self) -> Result<(), HousekeepingError> {
+        let mut conn = self.worker_pool.owner().acquire_patient().await?;
         let now = self.clock.now();
         let before = |retention| now - TimeDelta::from_std(retention).unwrap_or(TimeDelta::days(36_500));
         let (kept_since, failed_since) = (before(self.settings.retention), before(self.settings.failed_retention));

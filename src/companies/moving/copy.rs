@@ -62,14 +62,20 @@ pub(super) async fn copy_table(
     Ok(sent.rows)
 }
 
-/// Copies the chosen rows of a table, but for those that the new cell has already. Returns how many were chosen.
-pub(super) async fn add_to_table(source: &mut Connection, target: &mut Connection, table: &str, chosen: &str) -> Result<u64, MoveError> {
+/// Copies rows of a table, but for those that the new cell has already. They are those of its `parts`, each with a condition. Returns how many there
+/// were.
+pub(super) async fn add_to_table(
+    source: &mut Connection,
+    target: &mut Connection,
+    table: &str,
+    parts: &[(String, String)],
+) -> Result<u64, MoveError> {
     let (columns, arriving) = (columns(source, table).await?, format!("arriving_{table}"));
     let make =
         format!("create temporary table if not exists {arriving} on commit delete rows as select {columns} from {table} with no data");
     run(target, make).await?;
-    let sent =
-        source.copy_rows(&format!("select {columns} from {table} where {chosen}"), target, &format!("{arriving} ({columns})")).await?;
+    let queries: Vec<_> = parts.iter().map(|(part, chosen)| format!("select {columns} from {part} where {chosen}")).collect();
+    let sent = source.copy_rows(&queries.join(" union all "), target, &format!("{arriving} ({columns})")).await?;
     if target.sum_up(&format!("select {columns} from {arriving}")).await? != sent {
         return Err(MoveError::Different(table.to_owned()));
     }

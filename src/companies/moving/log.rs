@@ -3,11 +3,10 @@
 //!
 //! What a request that was under way has added after the company had left is sent with it.
 
-use std::collections::BTreeMap;
-
 use sqlx::AssertSqlSafe;
+use uuid::Uuid;
 
-use crate::companies::belongings::{ATTEMPTS, TABLES};
+use crate::companies::belongings::{ATTEMPTS, TABLES, parts};
 use crate::companies::moving::copy::{AT_EASE, BEGIN, MoveError, SENT_ELSEWHERE, add_to_table, run};
 use crate::companies::moving::transfer::LOG;
 use crate::kernel::database::Connection;
@@ -42,62 +41,66 @@ async fn send_some_of(source: &mut Connection, target: &mut Connection, table: &
     }
     let mut arriving = target.begin().await?;
     run(&mut arriving, AT_EASE.to_owned()).await?;
-    // What streams read is there with its number.
-    let with = match table {
-        "feed" => Some(("events", format!("id in (select event_id from feed where {})", piece.condition()))),
-        "deliveries" => Some((ATTEMPTS, format!("delivery_id in (select id from deliveries where {})", piece.condition()))),
-        _ => None,
-    };
-    if let Some((with, chosen)) = &with {
-        add_to_table(&mut leaving, &mut arriving, with, chosen).await?;
+    let with = piece.companions(&mut leaving, table).await?;
+    for (table, chosen) in &with {
+        add_to_table(&mut leaving, &mut arriving, table, &[((*table).to_owned(), chosen.clone())]).await?;
     }
-    if add_to_table(&mut leaving, &mut arriving, table, &piece.condition()).await? != piece.rows {
+    if add_to_table(&mut leaving, &mut arriving, table, &piece.parts).await? != piece.rows {
         return Err(MoveError::Different(table.to_owned()));
     }
     arriving.commit().await?;
-    if let Some((with, chosen)) = with {
-        run(&mut leaving, format!("delete from {with} where {chosen}")).await?;
+    for (part, chosen) in &piece.parts {
+        run(&mut leaving, format!("delete from {part} where {chosen}")).await?;
     }
-    for (part, places) in &piece.places {
-        run(&mut leaving, format!("delete from {part} where ctid = any({})", list(places))).await?;
+    for (table, chosen) in with {
+        run(&mut leaving, format!("delete from {table} where {chosen}")).await?;
     }
     leaving.commit().await?;
     Ok(piece.rows)
 }
 
-/// Some rows of a table, by their places in its parts, as a transaction that is open sees them.
+/// The rows that were chosen of a table, whose keys are in the temporary table `chosen` of the transaction that is open.
 struct Piece {
     rows: u64,
-    places: BTreeMap<String, Vec<String>>,
+    /// The parts of the table that have them, each with the condition for its own.
+    parts: Vec<(String, String)>,
 }
 
-impl Piece {
-    /// The condition for these rows.
-    fn condition(&self) -> String {
-        let of_part = |(part, places): (&String, &Vec<String>)| format!("(tableoid = '{part}'::regclass and ctid = any({}))", list(places));
-        self.places.iter().map(of_part).collect::<Vec<_>>().join(" or ")
-    }
-}
-
-/// The latest of the log first: whoever reads along asks for that.
+/// Chooses the latest of the log first: whoever reads along asks for that.
 async fn choose(conn: &mut Connection, table: &str, company: CompanyId) -> Result<Piece, sqlx::Error> {
     let order = match table {
         "feed" => "order by number desc",
         "events" | "deliveries" => "order by created_at desc, id desc",
         _ => "",
     };
-    let statement = format!("select tableoid::regclass::text, ctid::text from {table} where {OWN} {order} limit {PIECE}");
-    let rows: Vec<(String, String)> =
-        sqlx::query_as(AssertSqlSafe(statement)).persistent(false).bind(company.uuid()).fetch_all(conn).await?;
-    let mut piece = Piece { rows: rows.len() as u64, places: BTreeMap::new() };
-    for (part, place) in rows {
-        piece.places.entry(part).or_default().push(place);
-    }
-    Ok(piece)
+    let key = parts(conn, table).await?.swap_remove(0).key;
+    let own = OWN.replace("$1", &format!("'{}'", company.uuid()));
+    let choose = format!("select tableoid::regclass::text as part, {key} from {table} where {own} {order} limit {PIECE}");
+    run(conn, format!("create temporary table chosen on commit drop as {choose}")).await?;
+    run(conn, "analyze chosen".to_owned()).await?;
+    let found: Vec<(String, i64)> =
+        sqlx::query_as("select part, count(*) from chosen group by part").persistent(false).fetch_all(conn).await?;
+    let rows = found.iter().map(|(_, rows)| rows.unsigned_abs()).sum();
+    let of_part = |part: String| {
+        let chosen = format!("({key}) in (select {key} from chosen where part = '{part}')");
+        (part, chosen)
+    };
+    Ok(Piece { rows, parts: found.into_iter().map(|(part, _)| of_part(part)).collect() })
 }
 
-/// Places as an array.
-fn list(places: &[String]) -> String {
-    let quoted: Vec<_> = places.iter().map(|place| format!("\"{place}\"")).collect();
-    format!("'{{{}}}'::tid[]", quoted.join(","))
+impl Piece {
+    /// What goes with rows of a table, each with its condition: with a number of the feed its event, so that streams which come upon it have both,
+    /// and with a delivery its attempts.
+    async fn companions(&self, conn: &mut Connection, table: &str) -> Result<Option<(&'static str, String)>, sqlx::Error> {
+        let (with, key, chosen) = match table {
+            "feed" => ("events", "id", "event_id"),
+            "deliveries" => (ATTEMPTS, "delivery_id", "id"),
+            _ => return Ok(None),
+        };
+        // The least and the greatest name the days.
+        let ends =
+            format!("select (array_agg({chosen} order by {chosen}))[1], (array_agg({chosen} order by {chosen} desc))[1] from chosen");
+        let (least, greatest): (Uuid, Uuid) = sqlx::query_as(AssertSqlSafe(ends)).persistent(false).fetch_one(conn).await?;
+        Ok(Some((with, format!("{key} between '{least}' and '{greatest}' and {key} in (select {chosen} from chosen)"))))
+    }
 }

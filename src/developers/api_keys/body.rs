@@ -12,7 +12,7 @@ use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{Editable, Fields, Instant, Line, Member, New, Record, RecordTransaction};
 
 /// A list of at least one scope.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "Vec<String>")]
 pub struct SomeScopes(Scopes);
 

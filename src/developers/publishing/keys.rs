@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::developers::publishing::body::Batch;
 use crate::developers::publishing::{Published, Publishing, queries};
 use crate::events;
-use crate::kernel::database::Connection;
+use crate::kernel::database::{Connection, repeated};
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::problem::{Problem, ProblemCode};
 
@@ -27,18 +27,31 @@ pub(super) struct PublishedKey {
 impl Publishing {
     pub(super) async fn publish_once(&self, company: CompanyId, batch: &Batch) -> Result<Vec<Published>, Problem> {
         for _ in 0..MAX_ATTEMPTS {
-            let mut transaction = self.developers.pool.begin().await?;
-            if let Some(published) = self.try_publish(&mut transaction, company, batch).await? {
-                transaction.commit().await?;
+            if let Some(published) = repeated(|| self.try_publish(company, batch)).await? {
                 return Ok(published);
             }
-            transaction.rollback().await?;
         }
         Err(ProblemCode::Overloaded.into())
     }
 
+    /// Returns `None`, with nothing published, if a concurrent request took one of the keys.
+    async fn try_publish(&self, company: CompanyId, batch: &Batch) -> Result<Option<Vec<Published>>, Problem> {
+        let mut transaction = self.developers.pool.begin().await?;
+        let published = self.publish_unless_taken(&mut transaction, company, batch).await?;
+        match published {
+            Some(_) => transaction.commit().await?,
+            None => transaction.rollback().await?,
+        }
+        Ok(published)
+    }
+
     /// Returns `None` if a concurrent request took one of the keys; the transaction must then be rolled back.
-    async fn try_publish(&self, conn: &mut Connection, company: CompanyId, batch: &Batch) -> Result<Option<Vec<Published>>, Problem> {
+    async fn publish_unless_taken(
+        &self,
+        conn: &mut Connection,
+        company: CompanyId,
+        batch: &Batch,
+    ) -> Result<Option<Vec<Published>>, Problem> {
         let now = self.developers.clock.now();
         let texts: Vec<_> = batch.keys.iter().flatten().map(|key| key.text.clone()).collect();
         let kept = queries::list_keys(conn, company, &texts, now - LIFETIME).await?;

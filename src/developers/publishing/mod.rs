@@ -29,7 +29,7 @@ use crate::developers::publishing::body::Batch;
 use crate::developers::state::Developers;
 use crate::events::{self, CommitNotifier, EventName, NewEvent};
 use crate::kernel::clock::{Clock, timestamp};
-use crate::kernel::database::{self, Pool};
+use crate::kernel::database::{self, Pool, repeated};
 use crate::kernel::group_commit::GroupCommit;
 use crate::kernel::group_metrics::GroupMetrics;
 use crate::kernel::ids::{CompanyId, EventId};
@@ -113,7 +113,8 @@ impl Publishing {
             }
             None => {
                 let now = self.developers.clock.now();
-                let ids = events::publish_all(&mut self.developers.pool.acquire().await?, &batch.events, now).await?;
+                let publish = async || events::publish_all(&mut self.developers.pool.acquire().await?, &batch.events, now).await;
+                let ids = repeated(publish).await?;
                 Ok(published(&batch.events, ids, now))
             }
         }

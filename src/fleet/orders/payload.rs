@@ -9,11 +9,11 @@ use crate::resources::{FieldType, Line, Member};
 type Address = Option<Line<500>>;
 
 /// The pickup and the drop-off address in a request. Null clears both; a missing address keeps its value.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(from = "Option<Sent>")]
 pub struct Payload(Sent);
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Sent {
     pickup: Member<Address>,

@@ -14,7 +14,7 @@ mod retention;
 mod unprocessed;
 mod write;
 
-use crate::kernel::database::violated_constraint;
+use crate::kernel::database::{repeated, violated_constraint};
 
 pub use backlog::CallbackBacklog;
 pub use follow::what_follows;
@@ -49,12 +49,12 @@ where
     F: Future<Output = Result<T, sqlx::Error>>,
 {
     for _ in 1..MAX_ATTEMPTS {
-        match attempt().await {
+        match repeated(&attempt).await {
             Err(error) if is_conflict(&error) => {}
             ended => return ended,
         }
     }
-    attempt().await
+    repeated(&attempt).await
 }
 
 /// Whether a concurrent writer has already written what was to be written.

@@ -12,8 +12,8 @@
 //! lasts, because everybody would wait behind it ([`brief_lock`]). PostgreSQL can detach without that lock, but not where there is a
 //! default partition; and until the last reader has ended, which may be hours, it would hide the day with the rows that are kept.
 //!
-//! One instance keeps house at a time. Each step is a transaction that sees what is already done, so whatever interrupts it, the next run
-//! goes on. The names of partitions cannot be bound as parameters, so these statements are formatted from constants and days.
+//! One instance keeps house at a time ([`keep_house`]). Each step is a transaction that sees what is already done, so whatever interrupts it,
+//! the next run goes on; and a second instance at the same time finds that a step is done, or fails and goes on the next time. The names of partitions cannot be bound as parameters, so these statements are formatted from constants and days.
 
 mod brief_lock;
 mod partition;
@@ -22,22 +22,19 @@ use std::time::Duration;
 
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
 use sqlx::{AssertSqlSafe, Executor};
-use tokio::time::sleep;
 use uuid::Uuid;
 
 use crate::kernel::daily_partitions::partition::{Content, Partition};
-use crate::kernel::database::Connection;
+use crate::kernel::database::{Connection, Pool};
+use crate::kernel::leases::Lease;
 
 /// Number of days for which partitions exist in advance, including today.
 const DAYS_AHEAD: usize = 4;
-/// The key of the advisory lock of the session that keeps house.
-const KEEPING_HOUSE: i64 = 0x0070_6f72_7469_636d;
 /// Lets a statement read whole tables, which connections of background work never do otherwise. Without that, each row of a day was compared
 /// with each that is kept: half a million with 25,000 took more than five minutes.
 const PLANNED_FOR_A_DAY: &str = "set local enable_seqscan = on;";
-/// How often, and how many times, the lock is asked for.
-const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(100);
-const LOCK_POLLS: usize = 50;
+/// How long whoever wants to keep house waits for another instance that does.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A table with a partition for each day, and one for everything else: `events_20260521` and `events_default`.
 #[derive(Clone, Copy, Debug)]
@@ -81,18 +78,9 @@ pub enum HousekeepingError {
     Database(#[from] sqlx::Error),
 }
 
-/// Whether this session keeps house from now on, until its connection ends. Otherwise another one does.
-pub async fn keep_house(conn: &mut Connection) -> Result<bool, sqlx::Error> {
-    for _ in 0..LOCK_POLLS {
-        if sqlx::query_scalar!(r#"select pg_try_advisory_lock(own_lock($1::bigint)) as "locked!""#, KEEPING_HOUSE)
-            .fetch_one(&mut *conn)
-            .await?
-        {
-            return Ok(true);
-        }
-        sleep(LOCK_POLL_INTERVAL).await;
-    }
-    Ok(false)
+/// The lease of the instance that keeps house from now on, unless another one does.
+pub async fn keep_house(pool: &Pool) -> Result<Option<Lease>, sqlx::Error> {
+    Lease::wait_for(pool, "keeping house", PATIENCE).await
 }
 
 impl DailyPartitions {

@@ -10,7 +10,9 @@ mod metrics;
 mod notifications;
 mod pool;
 pub mod programs;
+mod repeated;
 mod servers;
+mod session;
 mod settings;
 mod statement_name;
 mod transaction;
@@ -25,6 +27,7 @@ pub use crate::kernel::database::copying::Copied;
 pub use crate::kernel::database::metrics::Metrics;
 pub use crate::kernel::database::notifications::Notifications;
 pub use crate::kernel::database::pool::{Limits, Pool};
+pub use crate::kernel::database::repeated::{MayBeConflict, repeated};
 pub use crate::kernel::database::servers::Servers;
 pub use crate::kernel::database::settings::{CellSettings, Settings};
 pub use crate::kernel::database::transaction::Transaction;
@@ -171,6 +174,13 @@ pub fn is_disk_full(error: &sqlx::Error) -> bool {
     matches!(error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code == "53100"))
 }
 
+/// Whether the server does not know what the statement asks for, or refuses it to everybody: other servers may speak PostgreSQL without all of
+/// its commands and statistics.
+pub fn is_unsupported(error: &sqlx::Error) -> bool {
+    // 0A: not supported. 42: wrong syntax, or no such function, table or column.
+    matches!(error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code.starts_with("0A") || code.starts_with("42")))
+}
+
 /// Whether the statement was ended because it took longer than its time. The connection can be used again.
 pub fn took_too_long(error: &sqlx::Error) -> bool {
     // 57014: cancelled, which nobody but the server's own clock does here.
@@ -198,7 +208,8 @@ impl From<sqlx::Error> for Problem {
         // 40: Postgres rolled this transaction back because of a conflict with another one. A retry succeeds.
         if matches!(&error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code.starts_with("40"))) {
             tracing::warn!(error = chain(&error), "a transaction was rolled back because of a conflict with another one");
-            return ProblemCode::Overloaded.into();
+            let problem = Problem::new(ProblemCode::Overloaded);
+            return if error.is_conflict() { problem.of_conflict() } else { problem };
         }
         if took_too_long(&error) {
             tracing::warn!(error = chain(&error), "a database statement took longer than database.statement_timeout");

@@ -7,7 +7,7 @@ use sqlx::Executor;
 use sqlx::postgres::{PgListener, PgPoolOptions};
 use tokio::time::timeout;
 
-use crate::kernel::database::Pool;
+use crate::kernel::database::{Pool, session};
 
 /// After so long without a notification, the server is asked whether it is still there. A connection that a network has swallowed
 /// looks like one on which nothing is said.
@@ -36,8 +36,10 @@ impl Notifications {
     /// Listens at these channels, on a connection of its own.
     pub async fn listen(pool: &Pool, channels: &[&'static str]) -> Result<Self, sqlx::Error> {
         let own = PgPoolOptions::new().max_connections(1).acquire_timeout(pool.limits().acquire_timeout);
-        let mut listener = PgListener::connect_with(&own.connect_lazy_with(pool.servers().last_writable().clone())).await?;
+        let options = pool.servers().last_writable();
+        let mut listener = PgListener::connect_with(&own.connect_lazy_with(options.clone())).await?;
         let listening = async {
+            session::set(&mut listener, options).await?;
             let own: Vec<String> =
                 sqlx::query_scalar("select own_channel(unnest($1::text[]))").bind(channels).fetch_all(&mut listener).await?;
             listener.listen_all(own.iter().map(String::as_str)).await?;

@@ -18,6 +18,7 @@ use tokio::time::timeout;
 use url::Url;
 
 use crate::kernel::clock::ServerClock;
+use crate::kernel::database::session;
 
 /// How long a server may be silent before the next one is asked as well.
 const HEAD_START: Duration = Duration::from_millis(300);
@@ -95,20 +96,32 @@ impl Servers {
 
     async fn connect_to(&self, place: usize) -> Result<(usize, PgConnection), sqlx::Error> {
         let mut conn = self.options[place].connect().await?;
-        self.ask(&mut conn).await?;
+        if !self.look(&mut conn).await? {
+            session::set(&mut conn, &self.options[place]).await?;
+        }
         Ok((place, conn))
     }
 
     /// Asks the server for its time, and whether it is writable.
     pub async fn ask(&self, conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+        self.look(conn).await.map(drop)
+    }
+
+    /// The same; returns whether the session has its settings.
+    async fn look(&self, conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
         let asked = Instant::now();
-        let (time, is_read_only): (DateTime<Utc>, bool) =
-            sqlx::query_as("select clock_timestamp(), current_setting('transaction_read_only')::boolean").fetch_one(conn).await?;
+        let (time, is_read_only, has_settings): (DateTime<Utc>, bool, bool) = sqlx::query_as(
+            "select clock_timestamp(), current_setting('transaction_read_only')::boolean, current_setting($1, true) is not distinct from $2",
+        )
+        .bind(session::MARK.0)
+        .bind(session::MARK.1)
+        .fetch_one(conn)
+        .await?;
         if is_read_only {
             return Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "the database server is read-only").into());
         }
         self.shared.clock.note(time, asked, Instant::now());
-        Ok(())
+        Ok(has_settings)
     }
 }
 
@@ -117,7 +130,8 @@ impl FromStr for Servers {
 
     /// Reads `postgres://user:password@host,host:port/database`.
     fn from_str(text: &str) -> Result<Self, sqlx::Error> {
-        let options = urls(text).map_err(sqlx::Error::Configuration)?.iter().map(|url| url.parse()).collect::<Result<_, _>>()?;
+        let marked = |url: &String| Ok(url.parse::<PgConnectOptions>()?.options([session::MARK]));
+        let options = urls(text).map_err(sqlx::Error::Configuration)?.iter().map(marked).collect::<Result<_, sqlx::Error>>()?;
         Ok(Self { options, shared: Arc::default() })
     }
 }

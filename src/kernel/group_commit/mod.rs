@@ -8,8 +8,8 @@
 //! they are written in the order in which they arrived.
 //!
 //! The queue is bounded, and nobody waits in it for longer than [`PATIENCE`]: while the database cannot keep up, callers are refused at
-//! once or soon. A caller that was refused, or has gone away, finds nothing written: its item leaves the queue with it. [`queue`] is what
-//! waits; this module writes it.
+//! once or soon. A caller that was refused, or has gone away, finds nothing written: its item leaves the queue with it. A group that the
+//! database has rolled back because of a conflict is written again. [`queue`] is what waits; this module writes it.
 
 mod queue;
 #[cfg(test)]
@@ -25,7 +25,7 @@ use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
-use crate::kernel::database::{is_unavailable, took_too_long};
+use crate::kernel::database::{is_unavailable, repeated, took_too_long};
 use crate::kernel::group_commit::queue::{Queue, Waiting, Writing, keys_of};
 use crate::kernel::group_metrics::GroupMetrics;
 use crate::kernel::lifecycle::Lifecycle;
@@ -67,7 +67,7 @@ impl<I, W> fmt::Debug for GroupCommit<I, W> {
 
 impl<I, W> GroupCommit<I, W>
 where
-    I: Clone + Send + 'static,
+    I: Clone + Send + Sync + 'static,
     W: Send + 'static,
 {
     /// Writes groups of at most `most` items with `write`. On shutdown, `lifecycle` waits for the groups being written.
@@ -172,8 +172,8 @@ where
     }
 
     async fn write_group(&self, group: Vec<Writing<I, W>>) {
-        let items = group.iter().map(|writing| writing.item.clone()).collect();
-        match (self.write)(items).await {
+        let items: Vec<_> = group.iter().map(|writing| writing.item.clone()).collect();
+        match repeated(|| (self.write)(items.clone())).await {
             Ok(written) => {
                 for (writing, written) in group.into_iter().zip(written) {
                     let _ = writing.done.send(Ok(written));
@@ -191,7 +191,9 @@ where
 
     async fn write_one_by_one(&self, group: Vec<Writing<I, W>>) {
         for Writing { item, done } in group {
-            let written = (self.write)(vec![item]).await.map(|mut written| written.pop().expect("the group returns one result per item"));
+            let written = repeated(|| (self.write)(vec![item.clone()]))
+                .await
+                .map(|mut written| written.pop().expect("the group returns one result per item"));
             let _ = done.send(written.map_err(Problem::from));
         }
     }

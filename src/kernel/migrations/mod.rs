@@ -7,13 +7,12 @@ pub mod rights;
 mod text_indexes;
 
 use std::sync::LazyLock;
-use std::time::Duration;
 
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::{Connection, PgConnection};
-use tokio::time::sleep;
 
 use crate::kernel::database::{Pool, is_forbidden, is_unavailable};
+use crate::kernel::leases::Lease;
 
 /// Everything in `migrations/`, embedded in the binary.
 static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
@@ -23,10 +22,6 @@ static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
     migrations.set_ignore_missing(true).set_locking(false);
     migrations
 });
-
-/// The advisory lock of the session that migrates.
-const LOCK: i64 = 0x0070_6f72_7469_6d69;
-const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The reason why a database does not have a schema that this binary can work with.
 #[derive(Debug, thiserror::Error)]
@@ -95,20 +90,24 @@ pub struct Difference {
 pub async fn apply(pool: &Pool) -> Result<Difference, MigrationError> {
     let difference = difference(pool.owner()).await?;
     if difference.missing > 0 {
-        let mut conn = alone(pool).await?;
-        if let Some(role) = pool.guest() {
-            rights::grant_beforehand(&mut conn, role).await.map_err(MigrationError::Rights)?;
-        }
-        text_indexes::make(&mut conn).await.map_err(MigrationError::Database)?;
-        // `run` is the same, but its future cannot be spawned.
-        MIGRATIONS.run_direct(None, &mut conn, false).await?;
-        text_indexes::make(&mut conn).await.map_err(MigrationError::Database)?;
-        conn.close().await?;
+        alone(pool).await?.during(migrate(pool)).await?;
     }
     if difference.newer == 0 {
         grant(pool).await?;
     }
     Ok(difference)
+}
+
+async fn migrate(pool: &Pool) -> Result<(), MigrationError> {
+    let mut conn = connect(pool).await?;
+    if let Some(role) = pool.guest() {
+        rights::grant_beforehand(&mut conn, role).await.map_err(MigrationError::Rights)?;
+    }
+    text_indexes::make(&mut conn).await.map_err(MigrationError::Database)?;
+    // `run` is the same, but its future cannot be spawned.
+    MIGRATIONS.run_direct(None, &mut conn, false).await?;
+    text_indexes::make(&mut conn).await.map_err(MigrationError::Database)?;
+    Ok(conn.close().await?)
 }
 
 /// Gives the role of the service exactly its rights, if another one owns the tables and something is amiss.
@@ -121,30 +120,28 @@ pub async fn grant(pool: &Pool) -> Result<(), MigrationError> {
     if rights::list_amiss(pool.owner(), role).await.map_err(MigrationError::Rights)?.is_empty() {
         return Ok(());
     }
-    let mut conn = alone(pool).await?;
-    rights::grant(&mut conn, role).await.map_err(MigrationError::Rights)?;
-    Ok(conn.close().await?)
-}
-
-/// A connection of the owner of the tables, on which nobody else migrates.
-async fn alone(pool: &Pool) -> Result<PgConnection, MigrationError> {
-    let locked = async {
-        // If this program ends meanwhile, so does the statement.
-        let mut conn = pool.owner().servers().with([("client_connection_check_interval", "1s")]).connect().await?;
-        lock(&mut conn).await?;
-        Ok::<_, sqlx::Error>(conn)
+    let grant = async {
+        let mut conn = connect(pool).await?;
+        rights::grant(&mut conn, role).await.map_err(MigrationError::Rights)?;
+        Ok(conn.close().await?)
     };
-    locked.await.map_err(MigrationError::Database)
+    alone(pool).await?.during(grant).await
 }
 
-/// Waits until nobody else migrates, without a statement that lasts.
-async fn lock(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
-    // As `own_lock` makes it, which is not there before the first migrations.
-    let own = "select pg_try_advisory_lock($1 # case current_schema() when 'public' then 0 else hashtextextended(current_schema(), 0) end)";
-    while !sqlx::query_scalar(own).bind(LOCK).fetch_one(&mut *conn).await? {
-        sleep(LOCK_POLL_INTERVAL).await;
-    }
-    Ok(())
+/// Waits until nobody else migrates. Instances of the version before wait for each other by a lock that this one does not see. If both
+/// migrate, each migration is nevertheless applied once: the second to insert it into `_sqlx_migrations` fails.
+async fn alone(pool: &Pool) -> Result<Lease, MigrationError> {
+    let alone = async {
+        Lease::make_table(pool.owner()).await?;
+        Lease::wait(pool.owner(), "migrating").await
+    };
+    alone.await.map_err(MigrationError::Database)
+}
+
+/// A connection of the owner of the tables. If this program ends, so does the statement.
+async fn connect(pool: &Pool) -> Result<PgConnection, MigrationError> {
+    let servers = pool.owner().servers().with([("client_connection_check_interval", "1s")]);
+    servers.connect().await.map_err(MigrationError::Database)
 }
 
 /// Returns an error if migrations are missing, or if the database has been migrated beyond what this binary can work with.

@@ -35,6 +35,7 @@ struct Parts {
     fields: BTreeMap<String, Vec<Sentence>>,
     retry_after: Option<u64>,
     members: Map<String, Value>,
+    is_conflict: bool,
 }
 
 impl Problem {
@@ -42,7 +43,7 @@ impl Problem {
     pub fn new(code: ProblemCode) -> Self {
         let retry_after = matches!(code.status().as_u16(), 423 | 429 | 503).then_some(1);
         let detail = code.detail().into();
-        Self(Box::new(Parts { code, detail, fields: BTreeMap::new(), retry_after, members: Map::new() }))
+        Self(Box::new(Parts { code, detail, fields: BTreeMap::new(), retry_after, members: Map::new(), is_conflict: false }))
     }
 
     /// Replaces the detail.
@@ -77,6 +78,17 @@ impl Problem {
         }
         self.0.fields = fields.into_iter().map(|(field, messages)| (format!("{path}.{field}"), messages)).collect();
         self
+    }
+
+    /// Says that the database has rolled back the transaction that failed, so that it may be run again.
+    pub fn of_conflict(mut self) -> Self {
+        self.0.is_conflict = true;
+        self
+    }
+
+    /// Whether it may.
+    pub fn is_conflict(&self) -> bool {
+        self.0.is_conflict
     }
 
     /// The problem code.

@@ -17,9 +17,6 @@ pub(super) use sessions::{
     delete_ended, delete_session, delete_session_by_token, delete_sessions, find_session, insert_session, list_sessions, touch_session,
 };
 
-/// The first key of the advisory lock of those who judge whether a company has an owner; the second is the company.
-const OWNERS: i32 = 0x6f77_6e73;
-
 pub(super) async fn insert_operator(
     conn: &mut Connection,
     id: OperatorId,
@@ -73,12 +70,9 @@ pub(super) async fn delete_operator(
     Ok(deleted.fetch_optional(conn).await?.map(|row| (row.id, row.was_owner)))
 }
 
-/// Whether an operator can sign in who may let others in. Those who judge this in different transactions wait for each other, so that
-/// two owners cannot remove each other.
+/// Whether an operator can sign in who may let others in. Whoever takes an owner away has locked the row of the company by a trigger, so
+/// that two owners cannot remove each other.
 pub(super) async fn has_owner(conn: &mut Connection, company: CompanyId) -> Result<bool, sqlx::Error> {
-    sqlx::query!("select pg_advisory_xact_lock(own_lock($1::integer), hashtext($2))", OWNERS, company.to_string())
-        .execute(&mut *conn)
-        .await?;
     sqlx::query_scalar!(
         r#"select exists(select from operators where company_id = $1 and role = 'owner' and deleted_at is null
            and disabled_at is null and accepted_at is not null) as "has_owner!""#,

@@ -11,7 +11,7 @@ use crate::resources::Columns;
 /// A struct whose columns are the fields of its request bodies and responses. Implemented by [`fields!`](crate::fields).
 pub trait Fields: Columns {
     /// The request body of `POST` and `PUT`.
-    type Body: DeserializeOwned + Send + Sync;
+    type Body: DeserializeOwned + Clone + Send + Sync;
 
     /// Builds a new record from a request body. Returns a validation error if a required field is missing.
     fn created_by(body: Self::Body) -> Result<Self, Problem>;
@@ -103,7 +103,7 @@ macro_rules! fields {
         }
 
         #[doc = concat!("The request body of a [`", stringify!($Name), "`].")]
-        #[derive(Debug, Default, ::serde::Deserialize)]
+        #[derive(Clone, Debug, Default, ::serde::Deserialize)]
         #[serde(default, deny_unknown_fields)]
         $visible struct $Body {
             $($(#[serde(rename = $outside $(, alias = $alias)*)])? $column: $crate::resources::Member<$Type>,)*

@@ -207,7 +207,7 @@ impl<R> From<R> for New<R> {
 pub trait Editable: PublishesEvents {
     /// The request body of `POST` and `PUT`. Its fields are [`Member`](crate::resources::Member)s, so that `PUT` only changes those
     /// that are present. Declared with `#[serde(default, deny_unknown_fields)]`.
-    type Body: DeserializeOwned + Send + Sync;
+    type Body: DeserializeOwned + Clone + Send + Sync;
 
     /// Network requests that must be made before anything is written. No transaction is open yet.
     fn before_transaction(_: &Self::State, _: &Caller, _: &Self::Body) -> impl Future<Output = Result<(), Problem>> + Send {

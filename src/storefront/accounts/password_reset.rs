@@ -13,7 +13,7 @@ use futures::FutureExt;
 use secrecy::SecretString;
 use serde_json::Value;
 
-use crate::kernel::database::Connection;
+use crate::kernel::database::{Connection, repeated};
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::languages::AcceptedLanguages;
@@ -24,7 +24,7 @@ use crate::storefront::accounts::signed_in::{Opened, audited};
 use crate::storefront::accounts::{ending, known_devices, new_password, review, social};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
 use crate::storefront::challenges::ChallengeAnswer;
-use crate::storefront::codes::{self, Submission, SubmittedCode, Target};
+use crate::storefront::codes::{self, Submission, SubmittedCode, Target, VerifiedCode};
 use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Body, Routes, body, describe};
 use crate::storefront::state::Storefront;
@@ -89,15 +89,23 @@ async fn set_password(storefront: &Storefront, attempt: &SignInAttempt<'_>, requ
     let submission = Submission::of(&request.code, &client, attempt.store.key_id, request.request.as_ref());
     let verified_code = codes::check(storefront, attempt.store.id, Purpose::SignIn, target, submission).await?;
     let hash = place.hash(password).await;
+    repeated(|| open_with_password(storefront, attempt, &verified_code, &hash)).await
+}
 
+async fn open_with_password(
+    storefront: &Storefront,
+    attempt: &SignInAttempt<'_>,
+    verified_code: &VerifiedCode,
+    hash: &HashedPassword,
+) -> Result<Opened, Problem> {
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
     let customer = verified_code.consume_for_account(&mut tx, now).await?;
     let id = customer.id;
     let opened = if storefront.asks_second_factor(&mut tx, attempt, id).await? {
-        storefront.await_second_factor(&mut tx, attempt, &customer, Some(&hash), now).await?
+        storefront.await_second_factor(&mut tx, attempt, &customer, Some(hash), now).await?
     } else {
-        replace_password(&mut tx, id, &hash, now).await?;
+        replace_password(&mut tx, id, hash, now).await?;
         storefront.sign_in(&mut tx, attempt, customer, now).await?.with(|signed_in| signed_in.has_new_password = true)
     };
     tx.commit().await?;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::contact::{EmailAddress, Identity, PhoneNumber};
-use crate::kernel::database::violated_constraint;
+use crate::kernel::database::{repeated, violated_constraint};
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::languages::AcceptedLanguages;
@@ -20,7 +20,7 @@ use crate::storefront::accounts::new_password;
 use crate::storefront::accounts::signed_in::{Opened, audited};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
 use crate::storefront::challenges::ChallengeAnswer;
-use crate::storefront::codes::{self, IssueRequest, Issued, Submission, SubmittedCode, Target};
+use crate::storefront::codes::{self, IssueRequest, Issued, Submission, SubmittedCode, Target, VerifiedCode};
 use crate::storefront::customers::{self, NewCustomer, Profile};
 use crate::storefront::guessing::Client;
 use crate::storefront::passwords;
@@ -236,7 +236,7 @@ async fn create_account(storefront: &Storefront, attempt: &SignInAttempt<'_>, re
         None => None,
     };
 
-    let mut newcomer = NewCustomer {
+    let newcomer = NewCustomer {
         id: CustomerId::new(storefront.clock.now()),
         store: store.id,
         name: registration.name,
@@ -257,6 +257,15 @@ async fn create_account(storefront: &Storefront, attempt: &SignInAttempt<'_>, re
         return Err(refusal.into());
     }
 
+    repeated(|| open_account(storefront, attempt, &verified_code, newcomer.clone())).await
+}
+
+async fn open_account(
+    storefront: &Storefront,
+    attempt: &SignInAttempt<'_>,
+    verified_code: &VerifiedCode,
+    mut newcomer: NewCustomer,
+) -> Result<Opened, Problem> {
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
     newcomer.test_identity = verified_code.test_identity(&mut tx).await?;

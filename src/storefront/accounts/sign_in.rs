@@ -3,11 +3,13 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
+use chrono::{DateTime, Utc};
 use futures::FutureExt;
 use secrecy::SecretString;
 use serde_json::Value;
 
 use crate::contact::{EmailAddress, Identity};
+use crate::kernel::database::repeated;
 use crate::kernel::json::JsonBody;
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::password_hashing::{Comparison, HashingBusy, HashingPlace};
@@ -17,7 +19,7 @@ use crate::storefront::accounts::in_flight::InFlight;
 use crate::storefront::accounts::signed_in::{Opened, audited};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
 use crate::storefront::challenges::{ChallengeAnswer, Shown};
-use crate::storefront::codes::{self, IssueRequest, Issued, Submission, SubmittedCode, Target};
+use crate::storefront::codes::{self, IssueRequest, Issued, Submission, SubmittedCode, Target, VerifiedCode};
 use crate::storefront::customers::{self, Customer, PasswordOf};
 use crate::storefront::guessing::{Client, Kind};
 use crate::storefront::passwords;
@@ -180,6 +182,10 @@ async fn sign_in_by_code(storefront: &Storefront, attempt: &SignInAttempt<'_>, r
     let submission = Submission::of(&request.code, &attempt.client.client(), attempt.store.key_id, request.request.as_ref());
     let verified_code = codes::check(storefront, store, Purpose::SignIn, target, submission).await?;
 
+    repeated(|| open_by_code(storefront, attempt, &verified_code)).await
+}
+
+async fn open_by_code(storefront: &Storefront, attempt: &SignInAttempt<'_>, verified_code: &VerifiedCode) -> Result<Opened, Problem> {
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
     let customer = verified_code.consume_for_account(&mut tx, now).await?;
@@ -242,23 +248,33 @@ async fn sign_in_by_password(
         if compared == Comparison::RightButOutdated {
             hash_anew(storefront, &place, &request.password, &mut right).await?;
         }
-        let (id, is_banned) = (right.id, right.banned_at.is_some());
-        let mut conn = storefront.password_pool.acquire().await?;
-        if is_banned {
-            in_flight.right_in_vain(&mut conn).await?;
+        if right.banned_at.is_some() {
+            in_flight.right_in_vain(&mut storefront.password_pool.acquire().await?).await?;
             return Err(ProblemCode::AccountBanned.into());
         }
-        if let Some(opened) = storefront.sign_in_unless_password_replaced(&mut conn, attempt, right, guess.now).await? {
+        let opened = repeated(|| open_by_password(storefront, attempt, &right, guess.now)).await?;
+        let mut conn = storefront.password_pool.acquire().await?;
+        if let Some(opened) = opened {
             match opened {
                 Opened::Session(_) => in_flight.signed_in(&mut conn).await?,
                 Opened::Pending(..) => in_flight.right_in_vain(&mut conn).await?,
             }
             return Ok(opened);
         }
-        customer = customers::find_customer(&mut conn, store, id).await?;
+        customer = customers::find_customer(&mut conn, store, right.id).await?;
     }
     in_flight.wrong().await?;
     Err(ProblemCode::CredentialsInvalid.into())
+}
+
+async fn open_by_password(
+    storefront: &Storefront,
+    attempt: &SignInAttempt<'_>,
+    customer: &Customer,
+    now: DateTime<Utc>,
+) -> Result<Option<Opened>, Problem> {
+    let mut conn = storefront.password_pool.acquire().await?;
+    storefront.sign_in_unless_password_replaced(&mut conn, attempt, customer.clone(), now).await
 }
 
 /// Replaces the hash of a right password with one that has the current parameters and the one spelling.

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::kernel::clock::seconds_until;
 use crate::kernel::crypto::SecretDigest;
-use crate::kernel::database::Connection;
+use crate::kernel::database::{Connection, repeated};
 use crate::kernel::ids::{CustomerId, KeyId, StoreId, TestIdentityId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::storefront::codes::queries::{CountedCode, CountedGuess};
@@ -146,8 +146,8 @@ async fn judge_and_count(
     target: Target,
     digits: &SecretString,
 ) -> Result<Judged, CheckError> {
-    let mut conn = storefront.pool.acquire().await?;
-    let counted = queries::count_guess(&mut conn, &guess, purpose, target).await?;
+    let count = async || queries::count_guess(&mut storefront.pool.acquire().await?, &guess, purpose, target.clone()).await;
+    let counted = repeated(count).await?;
     let CountedGuess { identity, subject, wrong, lockout, begins, is_favoured, code } =
         counted.inspect_err(|_| storefront.metrics.refused_guess("code", "exceeded"))?;
     let asked_by = code.as_ref().and_then(|code| code.asked_by.clone());
@@ -160,11 +160,11 @@ async fn judge_and_count(
     if let Some((customer, lockout)) = guessing::account_of(&subject).zip(begins)
         && !matches!(verdict, Verdict::Right(_))
     {
-        customers::publish_lockout(&mut conn, (guess.store, customer), ("codes", lockout), guess.now).await;
+        customers::publish_lockout(&mut storefront.pool.acquire().await?, (guess.store, customer), ("codes", lockout), guess.now).await;
     }
     storefront.metrics.guessed(verdict.as_str());
     if verdict.is_wrong() {
-        guessing::note_wrong(&mut conn, &storefront.challenges.suspects, &guess, &subject).await?;
+        guessing::note_wrong(&mut storefront.pool.acquire().await?, &storefront.challenges.suspects, &guess, &subject).await?;
     }
     Ok(Judged { verdict, identity, subject, asked_by })
 }
@@ -183,7 +183,7 @@ impl VerifiedCode {
     /// [Consumes](Self::consume) the code for the account that it was issued for and returns that account, locked. For flows
     /// without a session. Fails if the account no longer lists the identity that the code was requested for or the one that it
     /// was sent to: the customer may have changed either of them after the code was sent.
-    pub async fn consume_for_account(self, conn: &mut Connection, now: DateTime<Utc>) -> Result<Customer, CheckError> {
+    pub async fn consume_for_account(&self, conn: &mut Connection, now: DateTime<Utc>) -> Result<Customer, CheckError> {
         let account = match self.customer {
             Some(id) => customers::lock_customer(conn, id).await?,
             None => None,
@@ -195,7 +195,7 @@ impl VerifiedCode {
     }
 
     /// Marks the code as used in the caller's transaction. Resets the tally of wrong codes if the code proves the identity.
-    pub async fn consume(self, conn: &mut Connection, now: DateTime<Utc>) -> Result<(), CheckError> {
+    pub async fn consume(&self, conn: &mut Connection, now: DateTime<Utc>) -> Result<(), CheckError> {
         if !queries::consume_code(conn, self.id, now).await? {
             return Err(CheckError::Invalid { attempts_left: None });
         }

@@ -4,9 +4,10 @@ use chrono::{DateTime, Utc};
 
 use crate::contact::Identity;
 use crate::kernel::ids::CodeId;
-use crate::storefront::codes::issue::{IssueRequest, replace};
+use crate::storefront::codes::issue::IssueRequest;
 use crate::storefront::codes::issue_error::IssueError;
 use crate::storefront::codes::queries;
+use crate::storefront::codes::reserving::replace;
 use crate::storefront::customers;
 use crate::storefront::sending::Channel;
 use crate::storefront::state::Storefront;

@@ -9,27 +9,23 @@ use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use secrecy::SecretString;
 use serde_json::json;
-use uuid::Uuid;
 
 use crate::contact::{EmailAddress, Identity};
 use crate::kernel::crypto::random_digits;
-use crate::kernel::database::{Connection, Transaction};
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::{CodeId, CustomerId, TestIdentityId};
+use crate::kernel::ids::{CodeId, CustomerId};
 use crate::kernel::languages::AcceptedLanguages;
 use crate::providers::hook::About;
 use crate::providers::mail::{Letter, SendMailError};
 use crate::providers::sms::Text;
 use crate::storefront::challenges::{self, Shown};
 use crate::storefront::codes::issue_error::IssueError;
-use crate::storefront::codes::queries::NewCode;
-use crate::storefront::codes::{Asker, Handle, Request, digest, fixed, queries};
-use crate::storefront::customers;
-use crate::storefront::guessing::{self, Client};
+use crate::storefront::codes::reserving::{Reserved, reserve_mail, reserve_text, undo_mail, undo_text};
+use crate::storefront::codes::{Asker, Handle, Request, fixed};
+use crate::storefront::guessing::Client;
 use crate::storefront::messages::Occasion;
 use crate::storefront::purpose::Purpose;
-use crate::storefront::sending::mail_limit::{self, Cause};
-use crate::storefront::sending::{Channel, judge_text, note_taken};
+use crate::storefront::sending::{Channel, note_taken};
 use crate::storefront::sms_guard::{self, AskedText, Recipient, TextRefusal};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
@@ -60,7 +56,7 @@ pub struct IssueRequest {
 }
 
 impl IssueRequest {
-    fn asker(&self) -> Asker {
+    pub(super) fn asker(&self) -> Asker {
         Asker::new(&self.client, self.store.key_id)
     }
 
@@ -165,10 +161,6 @@ async fn by_text(
     let providers = storefront.message_providers.of(request.store.company_id).await?;
     let messages = storefront.wordings.of(&request.store).await?;
     let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
-    let mut tx = storefront.pool.begin().await?;
-    if !replace(storefront, &mut tx, request, (id, &digits, None), (Channel::Sms, number.as_str()), now).await? {
-        return existing_channel(tx, request, Channel::Sms).await;
-    }
     let asked = AskedText {
         store: request.store.id,
         company: request.store.company_id,
@@ -180,19 +172,10 @@ async fn by_text(
         by_own: providers.texts_by_own_alone(),
         at: now,
     };
-    // It is judged in a transaction of its own: the row of the code is locked meanwhile, that of the store is not.
-    let text = match judge_text(storefront, asked).await.map_err(IssueError::NotJudged)? {
-        Ok(text) => text,
-        Err(refusal) => {
-            // The rollback keeps the previous code.
-            tx.rollback().await?;
-            return Err(IssueError::Refused(refusal));
-        }
+    let text = match reserve_text(storefront, request, (id, &digits), &asked).await? {
+        Reserved::New(text) => text,
+        Reserved::Existing(channel) => return Ok(channel),
     };
-    if let Err(error) = tx.commit().await {
-        sms_guard::take_back(&mut storefront.pool.acquire().await?, text, None).await?;
-        return Err(error.into());
-    }
     storefront.metrics.issued(Channel::Sms.as_str());
 
     let text_message = messages.text(request.occasion(&digits));
@@ -205,11 +188,7 @@ async fn by_text(
         }
         Err(not_sent) => TextRefusal::NotTaken(not_sent),
     };
-    let mut tx = storefront.pool.begin().await?;
-    // The row of the code is locked first, in the same order as when a code is consumed.
-    queries::delete_code(&mut tx, id).await?;
-    sms_guard::take_back(&mut tx, text, Some(&refusal)).await?;
-    tx.commit().await?;
+    undo_text(storefront, id, text, &refusal).await?;
     Err(IssueError::Refused(refusal))
 }
 
@@ -222,17 +201,10 @@ async fn by_mail(
     let providers = storefront.message_providers.of(request.store.company_id).await?;
     let messages = storefront.wordings.of(&request.store).await?;
     let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
-    let mut tx = storefront.pool.begin().await?;
-    if !replace(storefront, &mut tx, request, (id, &digits, None), (Channel::Email, &address.key()), now).await? {
-        return existing_channel(tx, request, Channel::Email).await;
-    }
-    let (store, cause) = (request.store.id, Cause { purpose: request.purpose, is_own: is_own(&mut tx, request).await? });
-    if let Err(refusal) = mail_limit::reserve(storefront, &mut tx, store, cause, address, now).await? {
-        // The rollback keeps the previous code.
-        tx.rollback().await?;
-        return Err(IssueError::CoolingDown(refusal));
-    }
-    tx.commit().await?;
+    let cause = match reserve_mail(storefront, request, (id, &digits), address, now).await? {
+        Reserved::New(cause) => cause,
+        Reserved::Existing(channel) => return Ok(channel),
+    };
     storefront.metrics.issued(Channel::Email.as_str());
 
     let mail = messages.mail(request.occasion(&digits));
@@ -242,65 +214,6 @@ async fn by_mail(
         Err(SendMailError::NotTaken(_)) => IssueError::NotSent,
         Ok(()) | Err(SendMailError::Silence) => return Ok(Channel::Email),
     };
-    let mut tx = storefront.pool.begin().await?;
-    queries::delete_code(&mut tx, id).await?;
-    mail_limit::refund(&mut tx, store, cause, address, now).await?;
-    tx.commit().await?;
+    undo_mail(storefront, request, id, (cause, address), now).await?;
     Err(refusal)
-}
-
-/// Whether the customer asks for a code to a mailbox of the account: in a session, or on a client that they have signed in from.
-async fn is_own(conn: &mut Connection, request: &IssueRequest) -> Result<bool, sqlx::Error> {
-    match request.customer {
-        _ if request.purpose.is_for_whatever_is_named() => Ok(false),
-        Some(_) if request.requested_by.is_some() => Ok(true),
-        Some(customer) => guessing::is_known(conn, customer, &request.client).await,
-        None => Ok(false),
-    }
-}
-
-pub(super) async fn replace(
-    storefront: &Storefront,
-    tx: &mut Connection,
-    request: &IssueRequest,
-    (id, digits, test_identity): (Uuid, &SecretString, Option<TestIdentityId>),
-    (channel, sent_to): (Channel, &str),
-    now: DateTime<Utc>,
-) -> Result<bool, IssueError> {
-    let asker = request.asker();
-    let code = NewCode {
-        id,
-        store: request.store.id,
-        purpose: request.purpose,
-        identity: &request.identity.key(),
-        sent_to,
-        channel: channel.as_str(),
-        requested_by: request.requested_by,
-        customer: request.customer,
-        digest: digest(&storefront.application_key, id, digits),
-        asked_by: asker.digest(),
-        test_identity,
-    };
-    if let Some(customer) = request.requested_by {
-        // Two parallel requests of one customer touch the same codes. The lock serializes them, also with the closure of the
-        // account.
-        customers::lock_customer(tx, customer).await?.ok_or(IssueError::Closed)?;
-    }
-    let replaced = queries::replace_code(tx, &code, now).await?;
-    if let Some(customer) = request.requested_by {
-        // A repeated request, too, makes the code the one that was asked for last.
-        queries::supersede_others(tx, code.store, code.purpose, code.identity, customer).await?;
-    }
-    Ok(replaced)
-}
-
-/// The channel that the existing code was sent by.
-async fn existing_channel(mut tx: Transaction<'static>, request: &IssueRequest, otherwise: Channel) -> Result<Channel, IssueError> {
-    let channel = queries::find_channel(&mut tx, request.store.id, request.purpose, &request.identity.key(), request.requested_by).await?;
-    tx.commit().await?;
-    Ok(match channel.as_deref() {
-        Some("sms") => Channel::Sms,
-        Some("email") => Channel::Email,
-        _ => otherwise,
-    })
 }

@@ -12,6 +12,7 @@ mod fixed;
 mod issue;
 mod issue_error;
 mod queries;
+mod reserving;
 mod rules;
 
 use secrecy::{ExposeSecret, SecretString};

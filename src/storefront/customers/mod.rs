@@ -155,7 +155,7 @@ pub async fn publish(
     events::publish(conn, NewEvent { company, name, subject, owner: None, request, trace, data }, now).await
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct NewCustomer {
     pub id: CustomerId,
     pub store: StoreId,
@@ -171,7 +171,7 @@ pub struct NewCustomer {
 }
 
 /// What the shop's own servers know of a customer whose account they open. Customers who register have none of it yet.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Profile {
     pub title: Option<String>,
     pub photo_url: Option<String>,

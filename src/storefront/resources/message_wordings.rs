@@ -29,7 +29,7 @@ crate::fields! {
 }
 
 /// The tag of a language.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub struct WordingLanguage(LanguageTag);
 

@@ -23,7 +23,7 @@ pub fn read_domain(text: &str) -> Option<String> {
 }
 
 /// The domain that passkeys are made for.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub struct PasskeyDomain(String);
 
@@ -42,7 +42,7 @@ impl From<PasskeyDomain> for String {
 }
 
 /// The pages and apps that may use passkeys.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(transparent)]
 pub struct PasskeyOrigins(Vec<PasskeyOrigin>);
 
@@ -53,7 +53,7 @@ impl From<PasskeyOrigins> for Vec<String> {
 }
 
 /// A page or app, as it calls itself in client data: the origin of a page, or the hash of the certificate that an Android app is signed with.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
 struct PasskeyOrigin(String);
 

@@ -101,7 +101,7 @@ crate::text_enum! {
 }
 
 /// A domain with at least two labels, in lower case and ASCII.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub struct WebOtpDomain(String);
 
@@ -121,7 +121,7 @@ impl From<WebOtpDomain> for String {
 }
 
 /// The hash by which Android knows an app: eleven characters of Base64.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub struct AndroidAppHash(String);
 
@@ -142,7 +142,7 @@ impl From<AndroidAppHash> for String {
 }
 
 /// The ISO 3166 code of a country: two capital letters.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Country(String);
 

@@ -34,7 +34,7 @@ crate::fields! {
 }
 
 /// A phone number or email address, as codes are stored under it.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub struct TestedIdentity(String);
 
@@ -53,7 +53,7 @@ impl From<TestedIdentity> for String {
 }
 
 /// Six digits.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub struct FixedCode(String);
 

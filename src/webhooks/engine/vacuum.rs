@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use sqlx::{AssertSqlSafe, Executor};
+use tokio_util::sync::CancellationToken;
 
-use crate::kernel::database::Connection;
+use crate::kernel::database::{Connection, is_unsupported};
+use crate::kernel::error_chain::chain;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::webhooks::Webhooks;
 
@@ -22,8 +24,19 @@ const MIN_DEAD_ROWS: i64 = 20_000;
 
 impl Webhooks {
     /// Vacuums the tables of the queue that many rows have left. It locks nothing that other statements wait for, and skips a table
-    /// that is being vacuumed already.
-    pub async fn vacuum_queue(&self) -> Result<(), sqlx::Error> {
+    /// that is being vacuumed already. Returns whether the server can: one that keeps no such statistics or has no such command cleans up by
+    /// itself.
+    pub async fn vacuum_queue(&self) -> Result<bool, sqlx::Error> {
+        match self.try_vacuum().await {
+            Err(error) if is_unsupported(&error) => {
+                tracing::info!(error = chain(&error), "the database does not vacuum when it is asked to, so it is left to itself");
+                Ok(false)
+            }
+            done => done.map(|()| true),
+        }
+    }
+
+    async fn try_vacuum(&self) -> Result<(), sqlx::Error> {
         let tables = tables_to_vacuum(&mut self.worker_pool.acquire().await?).await?;
         for table in tables {
             let mut conn = self.worker_pool.owner().acquire_patient().await?;
@@ -49,8 +62,14 @@ async fn tables_to_vacuum(conn: &mut Connection) -> Result<Vec<String>, sqlx::Er
     .await
 }
 
-/// Vacuums the queue whenever many rows have left it; shutdown does not wait for it.
+/// Vacuums the queue whenever many rows have left it, on a server that can; shutdown does not wait for it.
 pub async fn run(webhooks: Webhooks, lifecycle: Lifecycle) {
-    let vacuum = async || lifecycle.stopping().run_until_cancelled(webhooks.vacuum_queue()).await.unwrap_or(Ok(()));
-    lifecycle.every(VACUUM_INTERVAL, "vacuuming the queue failed", vacuum).await;
+    let refused = CancellationToken::new();
+    let vacuum = async || {
+        if lifecycle.stopping().run_until_cancelled(webhooks.vacuum_queue()).await.transpose()? == Some(false) {
+            refused.cancel();
+        }
+        Ok::<_, sqlx::Error>(())
+    };
+    refused.run_until_cancelled(lifecycle.every(VACUUM_INTERVAL, "vacuuming the queue failed", vacuum)).await;
 }

@@ -9,6 +9,7 @@ use crate::architecture::sources::{Source, migrations, sources, without_comments
 const OWNERS: &[(&str, &str)] = &[
     ("rate_limits", "kernel/rate_limit"),
     ("schema_compatibility", "kernel/migrations"),
+    ("leases", "kernel/leases"),
     ("changes", "audit_trail"),
     ("change_log", "audit_trail"),
     ("companies", "companies"),
@@ -36,8 +37,10 @@ const OWNERS: &[(&str, &str)] = &[
     ("event_log", "events"),
     ("event_stream", "events"),
     ("events_default", "events"),
+    ("notifying_turn", "events"),
     ("declared_records", "declared"),
     ("declared_schemas", "declared"),
+    ("declaring_turn", "declared"),
     ("subscriptions", "webhooks/subscription"),
     ("subscription_wishes", "webhooks/subscription"),
     ("subscription_endpoints", "webhooks/subscription"),

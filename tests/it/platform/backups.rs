@@ -152,7 +152,7 @@ fn count(transactions: u32) -> AssertSqlSafe<String> {
     AssertSqlSafe(format!(
         "do $$ begin
              perform set_config('synchronous_commit', 'off', false);
-             for i in 1..{transactions} loop perform pg_current_xact_id(); commit; end loop;
+             for i in 1..{transactions} loop perform pg_catalog.pg_current_xact_id(); commit; end loop;
          end $$"
     ))
 }

@@ -50,9 +50,8 @@ async fn what_happens_in_one_schema_stays_there() {
 #[tokio::test]
 async fn nobody_waits_for_the_locks_of_another_schema_or_hears_its_notifications() {
     let [a, b] = two().await;
-    let (mut of_a, mut of_b) = (a.pool.acquire().await.unwrap(), b.pool.acquire().await.unwrap());
-    assert!(daily_partitions::keep_house(&mut of_a).await.unwrap());
-    assert!(daily_partitions::keep_house(&mut of_b).await.unwrap());
+    let leases = [daily_partitions::keep_house(&a.pool).await.unwrap(), daily_partitions::keep_house(&b.pool).await.unwrap()];
+    assert!(leases.iter().all(Option::is_some));
     let mut heard = Notifications::listen(&b.pool, &[events::PUBLISHED]).await.unwrap();
     a.publish("order.created").await;
     assert!(timeout(Duration::from_millis(200), heard.next()).await.is_err(), "it was for those in the other schema");

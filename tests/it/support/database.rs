@@ -1,27 +1,27 @@
-//! One PostgreSQL server for the test binary, and one database per story.
+//! One database per story.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use portico::app;
 use portico::config::Config;
 use portico::declared::Declared;
-use portico::dev::postgres::PrivatePostgres;
 use portico::kernel::clock::Clock;
 use portico::kernel::database::{Limits, Pool};
 use portico::kernel::migrations;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+use url::Url;
 
-use crate::support::World;
+use crate::support::server::Server;
+use crate::support::{World, portable};
 
-static POSTGRES: OnceLock<PrivatePostgres> = OnceLock::new();
+static SERVER: OnceLock<Server> = OnceLock::new();
 static STORIES: AtomicU32 = AtomicU32::new(0);
 
 /// The URL of a new database with all migrations.
 pub async fn fresh() -> String {
-    copy_of("migrated").await
+    copy_of(&server().name("migrated")).await
 }
 
 /// The URL of a new database without migrations.
@@ -29,39 +29,27 @@ pub async fn empty() -> String {
     copy_of("template0").await
 }
 
+fn server() -> &'static Server {
+    SERVER.get_or_init(Server::start)
+}
+
 async fn copy_of(template: &str) -> String {
-    let postgres = POSTGRES.get_or_init(|| {
-        // In a thread of its own, because the server is shared by all stories and must neither block nor belong to the runtime of
-        // the first one.
-        thread::spawn(start).join().expect("the private PostgreSQL starts")
-    });
-    let name = format!("story_{}", STORIES.fetch_add(1, Ordering::Relaxed));
-    let mut conn = PgConnection::connect(&postgres.url("postgres")).await.unwrap();
+    let server = server();
+    let name = server.name(&format!("story_{}", STORIES.fetch_add(1, Ordering::Relaxed)));
+    let mut conn = server.administrator().await;
     conn.execute(AssertSqlSafe(format!("create database {name} template {template}"))).await.unwrap();
+    portable::find_refusals(&mut conn, &name).await;
     conn.close().await.unwrap();
-    postgres.url(&name)
+    server.url(&name)
 }
 
 /// The URL of a database without migrations, beside that of a story.
 pub async fn empty_beside(world: &World) -> String {
-    let mut url = url::Url::parse(&world.database).unwrap();
+    let mut url = Url::parse(&world.database).unwrap();
     let name = format!("{}_empty", url.path().trim_start_matches('/'));
     world.pool.execute(AssertSqlSafe(format!("create database {name} template template0"))).await.unwrap();
     url.set_path(&name);
     url.into()
-}
-
-/// Starts the server and creates the template database.
-fn start() -> PrivatePostgres {
-    let postgres = PrivatePostgres::start_temporary(500).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let mut conn = PgConnection::connect(&postgres.url("postgres")).await.unwrap();
-        conn.execute("create database migrated").await.unwrap();
-        conn.close().await.unwrap();
-        migrate(&postgres.url("migrated")).await;
-    });
-    postgres
 }
 
 /// Connections to the database at this URL.
@@ -79,6 +67,15 @@ pub async fn migrate(url: &str) {
     shipped.take_schemas().await.unwrap();
     shipped.make_indexes().await.unwrap();
     pool.close().await;
+}
+
+/// The same in a database that refuses what is not portable, from now on and while it is migrated.
+pub async fn migrate_portably(url: &str) {
+    let mut conn = PgConnection::connect(url).await.unwrap();
+    portable::refuse_more(&mut conn).await;
+    portable::find_refusals(&mut conn, Url::parse(url).unwrap().path().trim_start_matches('/')).await;
+    conn.close().await.unwrap();
+    migrate(url).await;
 }
 
 /// The values of every column of every table: the name of the column (`table.column`) and its values as text, bytes in hex.

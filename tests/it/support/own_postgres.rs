@@ -16,7 +16,7 @@ use portico::kernel::database::programs::find_program;
 use sqlx::{AssertSqlSafe, Connection as _, Executor, PgConnection};
 
 use crate::support::World;
-use crate::support::database::{migrate, pool};
+use crate::support::database::{migrate_portably, pool};
 use crate::support::proxy::percent_decode;
 use crate::support::waiting::until;
 
@@ -68,7 +68,7 @@ impl OwnPostgres {
         let settings = Settings { data_dir: directory.path().to_owned(), durable: true, max_connections: 50 };
         let mut this = Self { settings, server: None, _directory: directory };
         this.come_back().await;
-        migrate(&this.url()).await;
+        migrate_portably(&this.url()).await;
         this
     }
 

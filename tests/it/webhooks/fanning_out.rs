@@ -1,10 +1,12 @@
 //! One event for any number of webhooks: it is fanned out in slices, and the companies take turns.
 
 use futures::future::join_all;
+use portico::callers::Scope;
 use portico::kernel::ids::CompanyId;
 use uuid::Uuid;
 
 use crate::support::World;
+use crate::support::waiting::until;
 
 /// More webhooks than one statement makes deliveries for.
 const CROWD: i64 = 1_200;
@@ -21,6 +23,33 @@ pub async fn crowd(world: &World, company: CompanyId, webhooks: i64) {
        )
        insert into endpoints (subscription_id) select id from made";
     sqlx::query(sql).bind(company.uuid()).bind(webhooks).execute(&world.pool).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_company_whose_first_event_another_transaction_has_is_passed_over_and_no_other() {
+    let world = World::new().await;
+    let (other, _) = world.another_company(&[Scope::Read]).await;
+    world.fan_out().await;
+    let [first, second] = ["order.created", "order.updated"];
+    world.publish(first).await;
+    world.publish(second).await;
+    world.publish_for(other, first).await;
+    // As a fan-out has it, of this version or of the one before.
+    let mut fanning_out = world.pool.begin().await.unwrap();
+    sqlx::query("select from outbox where company_id = $1 order by position limit 1 for update")
+        .bind(world.company.uuid())
+        .execute(&mut *fanning_out)
+        .await
+        .unwrap();
+    world.fan_out().await;
+    let left = "select count(*) from outbox";
+    assert_eq!(world.count(left).await, 2, "the second event waits for the first");
+    drop(fanning_out);
+    until("the lock is gone", async || {
+        world.fan_out().await;
+        world.count(left).await == 0
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -28,5 +28,6 @@ mod rotating;
 mod subscribing;
 mod targets;
 mod test_events;
+mod unnotified;
 mod vacuuming;
 mod verifying;

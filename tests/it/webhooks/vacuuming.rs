@@ -18,3 +18,14 @@ async fn what_has_left_the_queue_is_vacuumed() {
     let others = "select count(*) from pg_stat_user_tables where relname in ('waiting', 'in_flight') and vacuum_count > 0";
     assert_eq!(world.count(others).await, 0, "few rows have left them");
 }
+
+#[tokio::test]
+async fn a_server_that_has_no_such_statistics_is_left_to_itself() {
+    let world = World::new().await;
+    // It is found before that of the server.
+    let fewer = "create view pg_stat_user_tables as select relid, relname from pg_catalog.pg_stat_user_tables";
+    sqlx::query(fewer).execute(&world.pool).await.unwrap();
+    assert!(!world.state.webhooks.vacuum_queue().await.unwrap());
+    sqlx::query("drop view pg_stat_user_tables").execute(&world.pool).await.unwrap();
+    assert!(world.state.webhooks.vacuum_queue().await.unwrap());
+}

@@ -23,12 +23,14 @@ pub(super) async fn remember_device(
     // A part of a statement that writes is not seen by the others: the count is of before. Of parallel sign-ins one inserts the device.
     sqlx::query_as!(
         Known,
-        r#"with remembered as (
+        r#"with inserted as (
              insert into seen_devices (customer_id, device, store_id, last_seen_at) values ($1, $2, $3, $4)
-             on conflict on constraint seen_devices_pkey do update set last_seen_at = excluded.last_seen_at
-             returning xmax <> 0 as was_there
+             on conflict on constraint seen_devices_pkey do nothing
+             returning device
+         ), seen_again as (
+             update seen_devices set last_seen_at = $4 where customer_id = $1 and device = $2 and not exists (select from inserted)
          )
-         select (select was_there from remembered) as "this!", count(*) filter (where device <> $2) as "others!"
+         select not exists (select from inserted) as "this!", count(*) filter (where device <> $2) as "others!"
          from seen_devices where customer_id = $1"#,
         customer.uuid(),
         device,

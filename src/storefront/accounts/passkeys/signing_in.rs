@@ -5,6 +5,7 @@ use axum::extract::State;
 use futures::FutureExt;
 use serde_json::{Value, json};
 
+use crate::kernel::database::repeated;
 use crate::kernel::json::JsonBody;
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::openapi::object;
@@ -80,6 +81,10 @@ async fn login(
 
 async fn sign_in(storefront: &Storefront, attempt: &SignInAttempt<'_>, credential: &CredentialBody) -> Result<Opened, Problem> {
     let proof = Proof::verify(storefront, attempt.store, credential).await?;
+    repeated(|| open_by_proof(storefront, attempt, &proof)).await
+}
+
+async fn open_by_proof(storefront: &Storefront, attempt: &SignInAttempt<'_>, proof: &Proof) -> Result<Opened, Problem> {
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
     proof.answer(&mut tx).await?;

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use crate::contact::{EmailAddress, Identity};
 use crate::kernel::crypto::sha256;
-use crate::kernel::database::{Connection, Transaction, violated_constraint};
+use crate::kernel::database::{Connection, Transaction, repeated, violated_constraint};
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::kernel::rate_limit::{self, Rule};
@@ -56,7 +56,7 @@ pub(super) async fn sign_in(
 ) -> Result<Opened, Problem> {
     let mut may_open = false;
     for _ in 0..MAX_ATTEMPTS {
-        match try_to_sign_in(storefront, attempt, &identity, (&typed, may_open)).await? {
+        match repeated(|| try_to_sign_in(storefront, attempt, &identity, (&typed, may_open))).await? {
             Tried::Opened(opened) => return Ok(opened),
             Tried::Overtaken => {}
             Tried::Unasked(hook, newcomer) => {

@@ -11,7 +11,7 @@ use crate::webhooks::EndpointUrl;
 pub const MAX_ITEMS: usize = 20;
 
 /// The name of a provider in routes.
-#[derive(Debug, serde::Deserialize)]
+#[derive(Clone, Debug, serde::Deserialize)]
 #[serde(transparent)]
 pub struct ProviderName(RouteName);
 
@@ -22,17 +22,17 @@ impl From<ProviderName> for String {
 }
 
 /// The issuers of a provider.
-#[derive(Debug, serde::Deserialize)]
+#[derive(Clone, Debug, serde::Deserialize)]
 #[serde(transparent)]
 pub struct Issuers(Lines);
 
 /// The ids of a company's apps at a provider.
-#[derive(Debug, serde::Deserialize)]
+#[derive(Clone, Debug, serde::Deserialize)]
 #[serde(transparent)]
 pub struct Apps(Lines);
 
 /// Where the keys of a provider are.
-#[derive(Debug, serde::Deserialize)]
+#[derive(Clone, Debug, serde::Deserialize)]
 #[serde(transparent)]
 pub struct KeysUrl(pub EndpointUrl);
 

@@ -60,7 +60,7 @@ crate::fields! {
 }
 
 /// The settings of a request, as they are stored.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(transparent)]
 pub struct ProviderSettings(Map<String, Value>);
 

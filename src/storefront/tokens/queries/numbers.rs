@@ -13,7 +13,8 @@ fn first_number(cell: &CellName) -> Option<i64> {
     (*cell != CellName::main()).then_some(i64::try_from((place & ((1 << 40) - 1)) << 22).expect("it has 62 bits") + 1)
 }
 
-/// Lets the numbers of tokens begin in the place of the cell, if they have not got so far. Nobody signs in meanwhile, so no number is given twice.
+/// Lets the numbers of tokens begin in the place of the cell, if they have not got so far. Changing the column locks the table, so nobody signs
+/// in meanwhile and no number is given twice.
 pub async fn number_tokens_of(pool: &Pool, cell: &CellName) -> Result<(), sqlx::Error> {
     let Some(first) = first_number(cell) else { return Ok(()) };
     let next: i64 = sqlx::query_scalar!("select last_value from customer_tokens_id_seq").fetch_one(pool).await?;
@@ -22,9 +23,9 @@ pub async fn number_tokens_of(pool: &Pool, cell: &CellName) -> Result<(), sqlx::
     }
     let restart = format!(
         "do $$ begin
-             lock table customer_tokens in access exclusive mode;
+             alter table customer_tokens alter column id set start with {first};
              if (select last_value from customer_tokens_id_seq) < {first} then
-                 alter table customer_tokens alter column id restart with {first};
+                 alter table customer_tokens alter column id restart;
              end if;
          end $$"
     );

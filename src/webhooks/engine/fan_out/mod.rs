@@ -50,8 +50,8 @@ pub struct FannedOut {
     pub last: Option<CompanyId>,
     /// The companies with more in the outbox than their share.
     pub unfinished: Vec<CompanyId>,
-    /// Whether another statement was fanning out events of these companies at the same time. They are left to it, but for those that
-    /// were committed after it had begun.
+    /// Whether another statement was fanning out events of these companies at the same time, or just before. They are left to it, but for
+    /// those that were committed after it had begun.
     pub passed_over: bool,
 }
 

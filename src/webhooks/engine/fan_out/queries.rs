@@ -9,11 +9,6 @@ use crate::webhooks::engine::claim::{ClaimedRow, oldest_recent};
 use crate::webhooks::engine::fan_out::{FannedOut, Whose};
 use crate::webhooks::permits::Shares;
 
-/// The advisory lock that all fan-outs share. An earlier version of the program holds it alone: it knows nothing of the locks of companies.
-const FAN_OUT_LOCK: i64 = 0x0070_6f72_7469_636e;
-/// The first key of the advisory lock of a company whose events are fanned out; the second is the company.
-const COMPANY_LOCK: i32 = 0x0070_6f72;
-
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Maximum number of deliveries to make.
@@ -29,8 +24,8 @@ pub struct Limits {
 }
 
 /// Turns events of the outbox into deliveries, those of each company oldest first. Only one statement at a time fans out the events of a
-/// company, so a later event about a record is never fanned out before an earlier one. A company whose advisory lock another holds is
-/// passed over.
+/// company, so a later event about a record is never fanned out before an earlier one: it has the company's first entry in the outbox locked,
+/// which is the first that any other would have to fan out. A company whose first entry is locked, or has just left, is passed over.
 ///
 /// `turn` steps from company to company through the index, beginning behind the one that [`Whose::Others`] names and at most once around,
 /// and `slice` makes as many deliveries for each as its share is. A slice that is full may end within an event: its entry stays in the
@@ -63,37 +58,43 @@ pub async fn fan_out(
     };
     let companies = column(companies, |company| company.uuid());
     let mut rows = sqlx::query!(
-        r#"with recursive admitted as materialized (
-             select pg_try_advisory_xact_lock_shared(own_lock($3::bigint)) as admitted, set_config('portico.numbers_feed', 'on', true)
+        r#"with recursive numbering as materialized (
+             select set_config('portico.numbers_feed', 'on', true) as is_on
          ), turn as (
-             select first.company_id, first.company_id as seed, 1 as step, (first.company_id <> all($14::uuid[]))::integer as place
+             select first.company_id, first.company_id as seed, 1 as step, (first.company_id <> all($13::uuid[]))::integer as place
              from (select coalesce(
                  (select company_id from outbox where company_id > $1 order by company_id limit 1),
                  (select company_id from outbox order by company_id limit 1)
              ) as company_id offset 0) as first
-             where $15 and first.company_id is not null
+             where $14 and first.company_id is not null
              union all
-             select next.company_id, turn.seed, turn.step + 1, turn.place + (next.company_id <> all($14::uuid[]))::integer
+             select next.company_id, turn.seed, turn.step + 1, turn.place + (next.company_id <> all($13::uuid[]))::integer
              from turn
              cross join lateral (select coalesce(
                  (select company_id from outbox where company_id > turn.company_id order by company_id limit 1),
                  (select company_id from outbox order by company_id limit 1)
              ) as company_id offset 0) as next
-             where turn.place < $8 and next.company_id <> turn.seed
+             where turn.place < $7 and next.company_id <> turn.seed
          ), asked as materialized (
-             select company_id from turn where company_id <> all($14::uuid[])
+             select company_id from turn where company_id <> all($13::uuid[])
              union all
-             select company_id from unnest($14::uuid[]) as company_id where not $15
+             select company_id from unnest($13::uuid[]) as company_id where not $14
          ), taken as materialized (
              select company_id from asked
-             where (select admitted from admitted) and company_id not in (select company_id from moving_companies where not arrived) and pg_try_advisory_xact_lock(own_lock($16::integer), uuid_hash(company_id))
+             cross join lateral (
+                 select from outbox
+                 where position = (select position from outbox as entry where entry.company_id = asked.company_id order by position limit 1)
+                 for update skip locked
+             ) as first
+             where (select is_on from numbering) = 'on'
+             and asked.company_id not in (select company_id from moving_companies where not arrived)
          ), company as materialized (
-             select company_id, share, $9 / greatest($9 / $10, webhooks)::integer as events
+             select company_id, share, $8 / greatest($8 / $9, webhooks)::integer as events
              from taken
-             cross join (select $7 / greatest(1, count(*))::integer as share from taken) as of_each
+             cross join (select $6 / greatest(1, count(*))::integer as share from taken) as of_each
              cross join lateral (
                  select count(*) as webhooks from (
-                     select from subscription_wishes as wish where wish.company_id = taken.company_id and audience = '' limit $9
+                     select from subscription_wishes as wish where wish.company_id = taken.company_id and audience = '' limit $8
                  ) as first
              ) as size
          ), event as materialized (
@@ -146,7 +147,7 @@ pub async fn fan_out(
              select company_id, date_trunc('hour', $2::timestamptz, 'UTC'), count(*) from drained group by company_id order by company_id
              on conflict (company_id, hour) do update set events = hours.events + excluded.events
          ), wanted as materialized (
-             select ($4 || substr(gen_random_uuid()::text, 16))::uuid as id, slice.*, wish.version, wish.rate_limit, in_order,
+             select ($3 || substr(gen_random_uuid()::text, 16))::uuid as id, slice.*, wish.version, wish.rate_limit, in_order,
                     case when in_order then uuid_hash_extended(slice.subject_id, 0) end as chain
              from slice
              cross join lateral (
@@ -163,9 +164,9 @@ pub async fn fan_out(
                      from wanted where not in_order and rate_limit is null
                  ) as ranked
              ) as ranked
-             left join unnest($11::uuid[], $12::integer[]) as holder (company_id, room) using (company_id)
-             where turn_of_company <= coalesce(holder.room, $13)
-             order by turn_of_company, position limit $5
+             left join unnest($10::uuid[], $11::integer[]) as holder (company_id, room) using (company_id)
+             where turn_of_company <= coalesce(holder.room, $12)
+             order by turn_of_company, position limit $4
          ), endpoint as materialized (
              select concerned.subscription_id, ids, room
              from (
@@ -181,7 +182,7 @@ pub async fn fan_out(
                  select case when open_until is null and held_until is null and not paused
                              and (select true from waiting where lane = 0 and waiting.subscription_id = endpoints.subscription_id
                                   order by due_at limit 1) is null
-                        then greatest(0, $6::integer - in_flight) else 0 end as room
+                        then greatest(0, $5::integer - in_flight) else 0 end as room
                  from endpoints where endpoints.subscription_id = concerned.subscription_id for no key update
              ) as found
          ), settled as materialized (
@@ -189,7 +190,7 @@ pub async fn fan_out(
          ), flown as (
              insert into in_flight (id, company_id, subscription_id, event_id, event, sequence, attempts, failures, worker, claimed_at,
                                     created_at)
-             select id, company_id, subscription_id, event_id, name, sequence, 1, 0, $17, $2, $2 from settled where flies
+             select id, company_id, subscription_id, event_id, name, sequence, 1, 0, $15, $2, $2 from settled where flies
          ), queued as (
              insert into waiting (id, company_id, subscription_id, event_id, event, sequence, chain, lane, due_at, created_at, updated_at)
              select id, company_id, subscription_id, event_id, name, sequence, chain, case when chain is null then 0 else 2 end, $2, $2, $2
@@ -210,22 +211,21 @@ pub async fn fan_out(
                 flying.subscription_id as "subscription?: SubscriptionId", flying.event_id as "event?: EventId", flying.name as "event_name?",
                 flying.sequence as "sequence?", flying.version as "version?",
                 case when row_number() over (partition by flying.event_id) = 1
-                then (select body from event_stream where id = flying.event_id and id >= $18) end as "body?"
+                then (select body from event_stream where id = flying.event_id and id >= $16) end as "body?"
          from (
              select (select count(*) from drained) as events, exists (select from queued) as queued,
-                    coalesce((select max(place) from turn) = $8, false) as more,
+                    coalesce((select max(place) from turn) = $7, false) as more,
                     (select count(*) from asked) > (select count(*) from taken) as passed_over,
                     (select company_id from turn order by step desc limit 1) as last,
                     array(select company_id from last union select company_id from event where cut) as unfinished,
                     array(
-                        select distinct subscription_id from settled where $15 and not (flies or is_full or cut) and chain is null
+                        select distinct subscription_id from settled where $14 and not (flies or is_full or cut) and chain is null
                     ) as waiting,
-                    array(select event_id from drained where $19) as drained
+                    array(select event_id from drained where $17) as drained
          ) as summary
          left join settled as flying on flies"#,
         after.map_or(Uuid::nil(), CompanyId::uuid),
         now,
-        FAN_OUT_LOCK,
         time,
         i64::from(limits.flights),
         shares.endpoint,
@@ -238,7 +238,6 @@ pub async fn fan_out(
         shares.company,
         &companies,
         others,
-        COMPANY_LOCK,
         worker.uuid(),
         oldest_recent(now),
         tells,

@@ -1,0 +1,169 @@
+//! Transactions that the database rolls back for the sake of another one are run again (`docs/reliability.md`, "Conflicts").
+
+use std::collections::BTreeSet;
+
+use chrono::TimeDelta;
+use futures::future::{join, join_all};
+use reqwest::Method;
+use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
+
+use crate::support::customers::home;
+use crate::support::gateways::event;
+use crate::support::receiver::event_ids;
+use crate::support::{Answer, World};
+
+/// Tables that publishing, callbacks, orders, codes and sign-ins write, and that fan-out, deliveries and their attempts go through.
+const WRITTEN: &[&str] = &[
+    "outbox",
+    "events",
+    "orders",
+    "tracking_statuses",
+    "callbacks",
+    "payments",
+    "verification_codes",
+    "texts",
+    "customer_tokens",
+    "feed_heads",
+    "endpoints",
+];
+
+impl World {
+    /// From now on every `one_in`th transaction that writes one of these tables is rolled back when it commits, in turns as a distributed
+    /// database does and as one that ends a deadlock.
+    async fn conflicts(&self, tables: &[&str], one_in: u32) {
+        let triggers: String = tables
+            .iter()
+            .map(|table| {
+                format!(
+                    "create constraint trigger meet after insert or update or delete on {table} deferrable initially deferred
+                     for each row execute function meet();"
+                )
+            })
+            .collect();
+        let meet = format!(
+            "create sequence meetings;
+             create function meet() returns trigger language plpgsql as $$
+             declare
+                 meeting bigint;
+             begin
+                 if coalesce(current_setting('story.has_met', true), '') = '' then
+                     perform set_config('story.has_met', 'yes', true);
+                     meeting := nextval('meetings');
+                     if meeting % {one_in} = 0 then
+                         raise 'met' using errcode = case meeting / {one_in} % 2 when 0 then '40001' else '40P01' end;
+                     end if;
+                 end if;
+                 return null;
+             end $$;
+             {triggers}"
+        );
+        sqlx::raw_sql(AssertSqlSafe(meet)).execute(&self.pool).await.unwrap();
+    }
+
+    async fn meetings(&self) -> i64 {
+        self.count("select last_value from meetings").await
+    }
+
+    async fn no_more_conflicts(&self) {
+        sqlx::query("drop function meet() cascade").execute(&self.pool).await.unwrap();
+    }
+
+    /// Signs in by a code that is asked for, as often as it takes. Returns how many sign-ins were acknowledged: one.
+    async fn signs_in(&self, phone: &str) -> usize {
+        let ask = || self.storefront("customers/login-with-sms").from(&home(phone)).json(&json!({ "phone": phone })).send();
+        acknowledged(200, ask).await;
+        let to = |message: &&portico::providers::mailbox::CapturedMessage| message.to == phone;
+        let code = self.messages().iter().find(to).unwrap().code.clone().unwrap();
+        acknowledged(200, || self.verify(phone, code.clone())).await;
+        1
+    }
+}
+
+/// Repeats a request that is refused because of a conflict, as its client does, until it is acknowledged.
+async fn acknowledged<F: Future<Output = Answer>>(status: u16, request: impl Fn() -> F) -> Value {
+    for _ in 0..20 {
+        let answer = request().await;
+        if answer.status != 503 {
+            return answer.ok(status);
+        }
+        assert_eq!((&answer.body["code"], answer.header("retry-after")), (&json!("overloaded"), Some("1")));
+    }
+    panic!("the request was refused twenty times");
+}
+
+#[tokio::test]
+async fn while_every_fourth_commit_conflicts_nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
+    const EACH: usize = 6;
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    let gateway = world.card().await;
+    let phones: Vec<_> = (0..3).map(|number| format!("+1201555012{number}")).collect();
+    for phone in &phones {
+        world.register(phone).await;
+    }
+    world.pass(TimeDelta::minutes(2));
+    let [tokens, texts, before] =
+        ["customer_tokens", "texts where status = 'sent'", "events"].map(|rows| format!("select count(*) from {rows}"));
+    let count = async |sql: &str| sqlx::query_scalar::<_, i64>(AssertSqlSafe(sql.to_owned())).fetch_one(&world.pool).await.unwrap();
+    let (tokens_before, texts_before, events_before) = (count(&tokens).await, count(&texts).await, count(&before).await);
+    world.conflicts(WRITTEN, 4).await;
+    world.state.webhooks.start_worker(&world.lifecycle);
+
+    let sample = world.state.developers.catalogue.find("driver.online").unwrap().sample.clone();
+    let body = json!({ "event": "driver.online", "data": sample });
+    let publishers = join_all((0..3).map(async |_| {
+        for _ in 0..EACH {
+            acknowledged(201, || world.developers(Method::POST, "events", body.clone())).await;
+        }
+    }));
+    let order = json!({ "payload": { "pickup": "1 Mill Lane", "dropoff": "2 High Street" } });
+    let shoppers = join_all((0..2).map(async |_| {
+        for _ in 0..EACH {
+            let made = acknowledged(201, || world.fleet(Method::POST, "orders").json(&order).send()).await;
+            let path = format!("orders/{}", made["order"]["id"].as_str().unwrap());
+            acknowledged(200, || world.fleet(Method::PUT, &path).json(&json!({ "status": "cancelled" })).send()).await;
+        }
+    }));
+    let payers = join_all((0..EACH).flat_map(|number| [number; 2]).map(async |number| {
+        let intent = json!({ "id": format!("pi_{number}"), "amount": 1000, "amount_received": 1000, "currency": "usd" });
+        let paid = event(&format!("evt_{number}"), "payment_intent.succeeded", intent);
+        acknowledged(200, || world.call_back(&gateway, &paid)).await;
+    }));
+    let customers = join_all(phones.iter().map(|phone| world.signs_in(phone)));
+    let (_, (_, (_, signed_in))) = join(publishers, join(shoppers, join(payers, customers))).await;
+
+    assert!(world.meetings().await > 80);
+    let signed_in = i64::try_from(signed_in.into_iter().sum::<usize>()).unwrap();
+    assert_eq!(count(&tokens).await - tokens_before, signed_in, "each sign-in has one session");
+    assert_eq!(count("select count(*) from texts where used_at is not null").await, 3 + signed_in, "each code was texted and used once");
+    assert_eq!(count(&texts).await - texts_before, signed_in);
+    assert_eq!(count("select count(*) from orders where status = 'cancelled'").await, 2 * EACH as i64);
+    assert_eq!(count("select count(*) from payments where status = 'succeeded'").await, EACH as i64);
+    assert_eq!(count("select count(*) from events where name = 'driver.online'").await, 3 * EACH as i64);
+    assert_eq!(count("select count(*) from events where name = 'payment.succeeded'").await, EACH as i64);
+    assert_eq!(count("select count(*) from events where name = 'order.created'").await, 2 * EACH as i64);
+
+    let all: Vec<uuid::Uuid> = sqlx::query_scalar("select id from events order by id").fetch_all(&world.pool).await.unwrap();
+    assert!(i64::try_from(all.len()).unwrap() > events_before);
+    receiver.waits_until(|posts| event_ids(posts).len() == all.len()).await;
+    world.no_more_conflicts().await;
+    let numbers: Vec<i64> = sqlx::query_scalar("select number from feed order by number").fetch_all(&world.pool).await.unwrap();
+    assert_eq!(numbers, (1..=i64::try_from(all.len()).unwrap()).collect::<Vec<_>>(), "the feed has each event once and no gap");
+    let about: BTreeSet<_> = event_ids(&receiver.received());
+    assert_eq!(about.len(), all.len());
+}
+
+#[tokio::test]
+async fn a_conflict_that_does_not_pass_is_answered_after_five_attempts_and_changes_nothing() {
+    let world = World::new().await;
+    world.conflicts(&["orders"], 1).await;
+    let order = json!({ "payload": { "pickup": "1 Mill Lane", "dropoff": "2 High Street" } });
+    let answer = world.fleet(Method::POST, "orders").json(&order).send().await;
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    answer.refused(503, "overloaded");
+    assert_eq!(world.meetings().await, 5);
+    assert_eq!(world.count("select count(*) from orders").await + world.count("select count(*) from outbox").await, 0);
+    world.no_more_conflicts().await;
+    world.fleet(Method::POST, "orders").json(&order).send().await.ok(201);
+}
