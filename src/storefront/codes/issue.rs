@@ -1,6 +1,7 @@
 //! Issuing a code: replace the previous code, pass the guard, commit, send.
 //!
-//! The row is inserted before the message is sent and deleted if the message is not sent. Parallel requests therefore send one
+//! The row is inserted before the message is sent and deleted if the message is not sent; that of a text without a session in the transaction
+//! that judges it. Parallel requests therefore send one
 //! message, and no transaction is open during the call to a provider. After a timeout the code stays valid, because the provider may
 //! have sent the message. A client that disconnects changes nothing: what was begun is finished, and what was counted is sent.
 
@@ -9,28 +10,27 @@ use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use secrecy::SecretString;
 use serde_json::json;
-use uuid::Uuid;
 
 use crate::contact::{EmailAddress, Identity};
 use crate::kernel::crypto::random_digits;
-use crate::kernel::database::{Connection, Transaction};
+use crate::kernel::database::Connection;
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::{CodeId, CustomerId, TestIdentityId};
+use crate::kernel::ids::CustomerId;
 use crate::kernel::languages::AcceptedLanguages;
 use crate::providers::hook::About;
 use crate::providers::mail::{Letter, SendMailError};
 use crate::providers::sms::Text;
 use crate::storefront::challenges::{self, Shown};
 use crate::storefront::codes::issue_error::IssueError;
-use crate::storefront::codes::queries::NewCode;
-use crate::storefront::codes::{Asker, Handle, Request, digest, fixed, queries};
-use crate::storefront::customers;
+use crate::storefront::codes::replacing::{existing_channel, new_code, replace};
+use crate::storefront::codes::{Asker, Handle, Request, fixed, queries};
 use crate::storefront::guessing::{self, Client};
 use crate::storefront::messages::Occasion;
+use crate::storefront::new_codes::{NewCode, Placed};
 use crate::storefront::purpose::Purpose;
 use crate::storefront::sending::mail_limit::{self, Cause};
 use crate::storefront::sending::{Channel, judge_text, note_taken};
-use crate::storefront::sms_guard::{self, AskedText, Recipient, TextRefusal};
+use crate::storefront::sms_guard::{self, AskedText, CarriedCode, Recipient, TextRefusal, Verdict};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 
@@ -60,7 +60,7 @@ pub struct IssueRequest {
 }
 
 impl IssueRequest {
-    fn asker(&self) -> Asker {
+    pub(super) fn asker(&self) -> Asker {
         Asker::new(&self.client, self.store.key_id)
     }
 
@@ -164,35 +164,31 @@ async fn by_text(
     let number = &recipient.number;
     let providers = storefront.message_providers.of(request.store.company_id).await?;
     let messages = storefront.wordings.of(&request.store).await?;
-    let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
-    let mut tx = storefront.pool.begin().await?;
-    if !replace(storefront, &mut tx, request, (id, &digits, None), (Channel::Sms, number.as_str()), now).await? {
-        return existing_channel(tx, request, Channel::Sms).await;
-    }
+    let digits = random_digits(6);
+    let code = new_code(storefront, request, (&digits, None), (Channel::Sms, number.as_str()), now);
+    let id = code.id;
     let asked = AskedText {
         store: request.store.id,
         company: request.store.company_id,
         recipient: recipient.clone(),
-        code: Some(id),
+        code: None,
         network: Some(request.client.network),
         challenge,
         has_provider: providers.sends_texts(),
         by_own: providers.texts_by_own_alone(),
         at: now,
     };
-    // It is judged in a transaction of its own: the row of the code is locked meanwhile, that of the store is not.
-    let text = match judge_text(storefront, asked).await.map_err(IssueError::NotJudged)? {
-        Ok(text) => text,
-        Err(refusal) => {
-            // The rollback keeps the previous code.
-            tx.rollback().await?;
-            return Err(IssueError::Refused(refusal));
-        }
+    let verdict = match request.requested_by {
+        None => judge_text(storefront, AskedText { code: Some(CarriedCode::New(Box::new(code))), ..asked })
+            .await
+            .map_err(IssueError::NotJudged)?,
+        Some(_) => judge_in_session(storefront, &code, asked).await?,
     };
-    if let Err(error) = tx.commit().await {
-        sms_guard::take_back(&mut storefront.pool.acquire().await?, text, None).await?;
-        return Err(error.into());
-    }
+    let text = match verdict {
+        Verdict::Sent(text) => text,
+        Verdict::Refused(refusal) => return Err(IssueError::Refused(refusal)),
+        Verdict::Repeated => return existing_channel(storefront, request, Channel::Sms).await,
+    };
     storefront.metrics.issued(Channel::Sms.as_str());
 
     let text_message = messages.text(request.occasion(&digits));
@@ -213,6 +209,28 @@ async fn by_text(
     Err(IssueError::Refused(refusal))
 }
 
+/// Has the guard judge a text that a signed-in customer asks for. Their account and their codes are locked meanwhile, so the code is stored in
+/// this transaction; that of the guard is another one.
+async fn judge_in_session(storefront: &Storefront, code: &NewCode, asked: AskedText) -> Result<Verdict, IssueError> {
+    let mut tx = storefront.code_pool.begin().await?;
+    if matches!(replace(&mut tx, code).await?, Placed::Repeated) {
+        tx.commit().await?;
+        return Ok(Verdict::Repeated);
+    }
+    let asked = AskedText { code: Some(CarriedCode::Stored(code.id)), ..asked };
+    let verdict = judge_text(storefront, asked).await.map_err(IssueError::NotJudged)?;
+    let Verdict::Sent(text) = verdict else {
+        // The rollback keeps the previous code.
+        tx.rollback().await?;
+        return Ok(verdict);
+    };
+    if let Err(error) = tx.commit().await {
+        sms_guard::take_back(&mut storefront.pool.acquire().await?, text, None).await?;
+        return Err(error.into());
+    }
+    Ok(verdict)
+}
+
 async fn by_mail(
     storefront: &Storefront,
     request: &IssueRequest,
@@ -221,10 +239,12 @@ async fn by_mail(
 ) -> Result<Channel, IssueError> {
     let providers = storefront.message_providers.of(request.store.company_id).await?;
     let messages = storefront.wordings.of(&request.store).await?;
-    let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
-    let mut tx = storefront.pool.begin().await?;
-    if !replace(storefront, &mut tx, request, (id, &digits, None), (Channel::Email, &address.key()), now).await? {
-        return existing_channel(tx, request, Channel::Email).await;
+    let digits = random_digits(6);
+    let code = new_code(storefront, request, (&digits, None), (Channel::Email, &address.key()), now);
+    let mut tx = storefront.code_pool.begin().await?;
+    if matches!(replace(&mut tx, &code).await?, Placed::Repeated) {
+        tx.commit().await?;
+        return existing_channel(storefront, request, Channel::Email).await;
     }
     let (store, cause) = (request.store.id, Cause { purpose: request.purpose, is_own: is_own(&mut tx, request).await? });
     if let Err(refusal) = mail_limit::reserve(storefront, &mut tx, store, cause, address, now).await? {
@@ -243,7 +263,7 @@ async fn by_mail(
         Ok(()) | Err(SendMailError::Silence) => return Ok(Channel::Email),
     };
     let mut tx = storefront.pool.begin().await?;
-    queries::delete_code(&mut tx, id).await?;
+    queries::delete_code(&mut tx, code.id).await?;
     mail_limit::refund(&mut tx, store, cause, address, now).await?;
     tx.commit().await?;
     Err(refusal)
@@ -257,50 +277,4 @@ async fn is_own(conn: &mut Connection, request: &IssueRequest) -> Result<bool, s
         Some(customer) => guessing::is_known(conn, customer, &request.client).await,
         None => Ok(false),
     }
-}
-
-pub(super) async fn replace(
-    storefront: &Storefront,
-    tx: &mut Connection,
-    request: &IssueRequest,
-    (id, digits, test_identity): (Uuid, &SecretString, Option<TestIdentityId>),
-    (channel, sent_to): (Channel, &str),
-    now: DateTime<Utc>,
-) -> Result<bool, IssueError> {
-    let asker = request.asker();
-    let code = NewCode {
-        id,
-        store: request.store.id,
-        purpose: request.purpose,
-        identity: &request.identity.key(),
-        sent_to,
-        channel: channel.as_str(),
-        requested_by: request.requested_by,
-        customer: request.customer,
-        digest: digest(&storefront.application_key, id, digits),
-        asked_by: asker.digest(),
-        test_identity,
-    };
-    if let Some(customer) = request.requested_by {
-        // Two parallel requests of one customer touch the same codes. The lock serializes them, also with the closure of the
-        // account.
-        customers::lock_customer(tx, customer).await?.ok_or(IssueError::Closed)?;
-    }
-    let replaced = queries::replace_code(tx, &code, now).await?;
-    if let Some(customer) = request.requested_by {
-        // A repeated request, too, makes the code the one that was asked for last.
-        queries::supersede_others(tx, code.store, code.purpose, code.identity, customer).await?;
-    }
-    Ok(replaced)
-}
-
-/// The channel that the existing code was sent by.
-async fn existing_channel(mut tx: Transaction<'static>, request: &IssueRequest, otherwise: Channel) -> Result<Channel, IssueError> {
-    let channel = queries::find_channel(&mut tx, request.store.id, request.purpose, &request.identity.key(), request.requested_by).await?;
-    tx.commit().await?;
-    Ok(match channel.as_deref() {
-        Some("sms") => Channel::Sms,
-        Some("email") => Channel::Email,
-        _ => otherwise,
-    })
 }
