@@ -15,7 +15,7 @@ use crate::support::service::Service;
 
 const CALLERS: usize = 8;
 /// Codes in flight at once; the guard treats fifty unused ones as pumping.
-const BATCH: usize = 40;
+pub const BATCH: usize = 40;
 pub const CUSTOMERS: usize = 20_000;
 /// More than the number of database connections.
 const HAMMERS: usize = 32;
@@ -68,6 +68,14 @@ pub fn sign_in(service: &Service, first: usize, time: Duration) -> SignedIn {
         count += BATCH;
     }
     SignedIn { count, asking, checking }
+}
+
+/// One caller requests codes for a batch of customers and signs in with them.
+pub fn sign_in_one_by_one(caller: &mut Caller, key: &str, first: usize) {
+    let batch = first..first + BATCH;
+    batch.clone().for_each(|number| drop(caller.ask(200, &ask_for_code(key, number))));
+    let mailbox = caller.ask(200, &request("GET", "/dev/mailbox", &[], ""));
+    batch.for_each(|number| drop(caller.ask(200, &check_code(key, number, code_for(&mailbox, number)))));
 }
 
 fn ask_for_code(key: &str, number: usize) -> Vec<u8> {

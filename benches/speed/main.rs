@@ -23,6 +23,7 @@ mod figures;
 mod hang;
 mod hashing;
 mod import;
+mod instructions;
 mod latency;
 mod limiter;
 mod locations;
@@ -85,6 +86,7 @@ enum Bench {
     Texts,
     Import,
     Cost,
+    Instructions,
 }
 
 impl Bench {
@@ -120,6 +122,7 @@ impl Bench {
             Self::Texts => texts::measure(figures),
             Self::Import => import::measure(figures),
             Self::Cost => cost::measure(figures),
+            Self::Instructions => instructions::measure(figures, arguments.renew),
             Self::Soak => soak::measure(figures, arguments.minutes),
         }
     }
@@ -142,6 +145,9 @@ struct Arguments {
     /// Only check that the benchmarks work
     #[arg(long)]
     quick: bool,
+    /// Write what the instructions are compared with anew
+    #[arg(long)]
+    renew: bool,
     /// How long the soak takes, if it is not quick
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     minutes: u32,

@@ -101,7 +101,8 @@ impl OfCell {
 
         let [drivers, vehicles] = state.positions.group_metrics();
         let [events, callbacks] = [state.publishing.group_metrics(), state.gateways.group_metrics()];
-        let queues = [("events", events), ("callbacks", callbacks), ("texts", state.storefront.group_metrics()), drivers, vehicles];
+        let [texts, sessions] = state.storefront.group_metrics();
+        let queues = [("events", events), ("callbacks", callbacks), texts, sessions, drivers, vehicles];
         group_metrics::register(&mut registry, &queues);
         let ([stores, sessions], [gateways, of_company]) = (state.storefront.cache_metrics(), state.gateways.cache_metrics());
         let (keys, endpoints) = (state.companies.cache_metrics(), state.webhooks.cache_metrics());

@@ -19,6 +19,7 @@
 //! sending  access           the limits of the routes that send and of mails; who is calling
 //! state                     the data that the handlers share, and the settings
 //! sms_guard                 what a text must pass before it is sent
+//! new_codes                 codes that take the place of older ones
 //! company_providers         identity providers of companies, in place of those of the deployment
 //! challenges                what a suspicious request has to show
 //! registration_hooks        servers of companies that are asked before a customer registers
@@ -78,6 +79,7 @@ mod message_providers;
 mod messages;
 mod metrics;
 mod moving_in;
+mod new_codes;
 mod passkeys;
 mod passwords;
 mod purpose;

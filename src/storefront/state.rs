@@ -38,6 +38,7 @@ use crate::storefront::messages::Messages;
 use crate::storefront::metrics::Metrics;
 use crate::storefront::registration_hooks::{self, RegistrationHooks};
 use crate::storefront::sms_guard::{self, DeploymentLimits, Judging};
+use crate::storefront::tokens::{self, LookUps};
 use crate::webhooks::{CompanyClients, Hooks};
 
 /// The SMS guard counts the texts to a number for a day, even if its account is closed in the meantime.
@@ -49,6 +50,9 @@ const LONGEST_LIFETIME: TimeDelta = TimeDelta::days(365_000);
 /// ones that arrive together never wait for each other's verdicts.
 const GUESSES_AT_ONCE: usize = 8;
 const GUESSES_WAITING: usize = 1_000;
+
+/// Codes that are asked for and checked at the same time.
+const CODES_AT_ONCE: u32 = 8;
 
 /// `[storefront]`
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -140,6 +144,8 @@ pub struct Shared {
     pub(super) pool: Pool,
     /// For signing in with a password: as many connections as passwords are hashed at once.
     pub(super) password_pool: Pool,
+    /// For signing in with a code.
+    pub(super) code_pool: Pool,
     pub(super) clock: Clock,
     pub(super) application_key: ApplicationKey,
     pub(super) lifecycle: Lifecycle,
@@ -148,6 +154,8 @@ pub struct Shared {
     pub(super) sms: Sms,
     /// Has the SMS guard judge texts.
     pub(super) texts: Judging,
+    /// Looks up the sessions of tokens.
+    pub(super) look_ups: LookUps,
     pub(super) mail: Mail,
     /// The wording of texts and mails.
     pub(super) wordings: CompanyWordings,
@@ -248,16 +256,20 @@ impl Storefront {
             unreachable_for: bounded(settings.unreachable_for),
         };
         let texts = sms_guard::judging(&pool, deployment, &lifecycle);
+        let look_ups = tokens::look_ups(&pool, &lifecycle);
         let password_pool = separate_pool(&pool, "passwords", hashing.threads());
+        let code_pool = separate_pool(&pool, "codes", CODES_AT_ONCE);
         Self(Arc::new(Shared {
             pool,
             password_pool,
+            code_pool,
             clock,
             application_key,
             lifecycle,
             hashing,
             sms,
             texts,
+            look_ups,
             mail,
             wordings,
             identity_providers,
@@ -314,9 +326,9 @@ impl Storefront {
         self.message_providers.register(registry);
     }
 
-    /// What is measured of the queue of texts that wait to be judged.
-    pub fn group_metrics(&self) -> &GroupMetrics {
-        self.texts.metrics()
+    /// The queues by name: of texts that wait to be judged, and of tokens that wait to be looked up.
+    pub fn group_metrics(&self) -> [(&'static str, &GroupMetrics); 2] {
+        [("texts", self.texts.metrics()), ("sessions", self.look_ups.metrics())]
     }
 
     /// The caches by name.

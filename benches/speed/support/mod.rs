@@ -1,5 +1,6 @@
 //! Shared parts of the benchmarks: the service in its own process, and callers with minimal overhead.
 
+pub mod callgrind;
 pub mod calls;
 pub mod company;
 pub mod customers;

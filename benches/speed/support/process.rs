@@ -23,10 +23,23 @@ pub struct Process {
 impl Process {
     /// Starts the service with these settings, and with those that let a benchmark send as much as it likes.
     pub fn serve<'a>(arguments: &[&str], settings: impl IntoIterator<Item = (&'a str, &'a str)>, log: PathBuf) -> Self {
+        Self::serve_under(&[], arguments, settings, log)
+    }
+
+    /// The same under another program, which runs in the directory of the log.
+    pub fn serve_under<'a>(
+        other: &[&str],
+        arguments: &[&str],
+        settings: impl IntoIterator<Item = (&'a str, &'a str)>,
+        log: PathBuf,
+    ) -> Self {
         // The kernel terminates the service when this program is gone, for whatever reason.
         let child = Command::new("setpriv")
-            .args(["--pdeathsig", "TERM", env!("CARGO_BIN_EXE_portico"), "serve"])
+            .args(["--pdeathsig", "TERM"])
+            .args(other)
+            .args([env!("CARGO_BIN_EXE_portico"), "serve"])
             .args(arguments)
+            .current_dir(log.parent().expect("a log is in a directory"))
             .env("PORTICO_HTTP__TRUSTED_PROXIES", "127.0.0.1/32")
             .env("PORTICO_STOREFRONT__REQUESTS_PER_MINUTE", "4000000000")
             .env("PORTICO_COMPANIES__REQUESTS_PER_MINUTE", "4000000000")

@@ -26,7 +26,13 @@ impl Service {
     /// Starts the service with settings changed by environment variables.
     pub fn start(settings: &[(&str, &str)]) -> Self {
         let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Self::start_on(TemporaryDirectory::make("portico-bench").unwrap(), settings, &[])
+        Self::start_on(TemporaryDirectory::make("portico-bench").unwrap(), settings, &[], &[])
+    }
+
+    /// Starts the service under another program, in the data directory.
+    pub fn start_under(other: &[&str], settings: &[(&str, &str)]) -> Self {
+        let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Self::start_on(TemporaryDirectory::make("portico-bench").unwrap(), settings, &[], other)
     }
 
     /// Starts the service on a PostgreSQL with `pg_stat_statements`.
@@ -42,10 +48,10 @@ impl Service {
     pub fn restart(self, arguments: &[&str]) -> Self {
         let Self { process, data, settings, .. } = self;
         drop(process);
-        Self::start_on(data, settings, arguments)
+        Self::start_on(data, settings, arguments, &[])
     }
 
-    fn start_on(data: TemporaryDirectory, settings: Vec<(String, String)>, arguments: &[&str]) -> Self {
+    fn start_on(data: TemporaryDirectory, settings: Vec<(String, String)>, arguments: &[&str], other: &[&str]) -> Self {
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
         let development = [
             ("PORTICO_ENVIRONMENT", "development"),
@@ -54,7 +60,7 @@ impl Service {
             ("PORTICO_HTTP__ADMIN_LISTEN", "off"),
         ];
         let changed = settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let process = Process::serve(arguments, development.into_iter().chain(changed), data.path().join("portico.log"));
+        let process = Process::serve_under(other, arguments, development.into_iter().chain(changed), data.path().join("portico.log"));
         let address = address.parse().unwrap();
         let until = Instant::now() + TIMEOUT;
         while TcpStream::connect(address).is_err() {

@@ -108,9 +108,10 @@ pub fn pool(url: &DatabaseUrl, settings: &Settings) -> Pool {
 }
 
 /// A separate pool of up to `connections` to the same database, for a few statements that may come in floods: they cannot use up the
-/// connections of all others, and so few connections keep their plans and caches warm.
+/// connections of all others, and so few connections keep their plans and caches warm. They are planned like those of a [`group_pool`]:
+/// PostgreSQL would plan most of them anew each time, because their parameters may be null or arrays.
 pub fn separate_pool(pool: &Pool, name: &'static str, connections: u32) -> Pool {
-    pool.beside(name, pool.servers().clone(), Limits { connections, ..pool.limits() })
+    pool.beside(name, pool.servers().with(GENERIC_PLANS), Limits { connections, ..pool.limits() })
 }
 
 /// A separate pool of up to `connections` to the same database, for group commits: `connections` groups are written at a time. Its

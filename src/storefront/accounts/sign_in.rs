@@ -112,7 +112,7 @@ async fn send_sign_in_code(asking: &Asking<'_>, request: &SmsLoginRequest) -> Re
 async fn mail_sign_in_code(asking: &Asking<'_>, address: &str) -> Result<Issued, Problem> {
     let address = EmailAddress::parse(address).map_err(|error| FieldErrors::one("identity", error.to_string()))?;
     let identity = Identity::Email(address);
-    let customer = customers::find_proven(&mut asking.storefront.pool.acquire().await?, asking.store.id, &identity).await?;
+    let customer = customers::find_proven(&mut asking.storefront.code_pool.acquire().await?, asking.store.id, &identity).await?;
     let customer = customer.ok_or(ProblemCode::CustomerNotFound)?;
     issue(asking, (identity, &customer), None).await
 }
@@ -120,7 +120,7 @@ async fn mail_sign_in_code(asking: &Asking<'_>, address: &str) -> Result<Issued,
 async fn text_sign_in_code(asking: &Asking<'_>, phone: &str) -> Result<Issued, Problem> {
     let number = read_number(asking.storefront, asking.store, phone).await?;
     let identity = Identity::Phone(number.clone());
-    let customer = customers::find_by_identity(&mut asking.storefront.pool.acquire().await?, asking.store.id, &identity).await?;
+    let customer = customers::find_by_identity(&mut asking.storefront.code_pool.acquire().await?, asking.store.id, &identity).await?;
     let customer = customer.ok_or(ProblemCode::CustomerNotFound)?;
     let standing = if customer.proven_phone().is_some() { Standing::Proven } else { Standing::Unproven };
     let text = Recipient { number, standing };
@@ -187,7 +187,7 @@ async fn sign_in_by_code(storefront: &Storefront, attempt: &SignInAttempt<'_>, r
 
 async fn open_by_code(storefront: &Storefront, attempt: &SignInAttempt<'_>, verified_code: &VerifiedCode) -> Result<Opened, Problem> {
     let now = storefront.clock.now();
-    let mut tx = storefront.pool.begin().await?;
+    let mut tx = storefront.code_pool.begin().await?;
     let customer = verified_code.consume_for_account(&mut tx, now).await?;
     let opened = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     tx.commit().await?;

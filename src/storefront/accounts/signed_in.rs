@@ -274,8 +274,8 @@ async fn follow_up(storefront: &Storefront, (attempt, languages): (&SignInAttemp
     }
 }
 
-/// Ends surplus sessions and remembers the device. Returns whether it is a new one. Whoever has few sessions and a device that was seen within
-/// a day waits for no further statement.
+/// Ends surplus sessions and remembers another device. Returns whether it is a new one. Whoever has few sessions and signs in on the same device
+/// waits for no further statement.
 async fn settle(
     storefront: &Storefront,
     (attempt, device): (&SignInAttempt<'_>, &str),
@@ -287,5 +287,8 @@ async fn settle(
     if before.sessions >= i64::from(kept / 2) && ending::end_surplus(&mut storefront.pool.acquire().await?, customer.id, kept, now).await? {
         storefront.caches.invalidate_customer(customer.id);
     }
-    known_devices::remember(storefront, (attempt, device), (customer.id, *session_id), before.device, now).await
+    match before.on_another_device {
+        true => known_devices::remember(storefront, (attempt, device), (customer.id, *session_id), now).await,
+        false => Ok(false),
+    }
 }

@@ -72,6 +72,8 @@ pub struct VerifiedCode {
     /// The phone number or email address that the code was sent to, as a key.
     sent_to: String,
     proves_identity: bool,
+    /// Whether the client has guessed wrong before, which is taken back if it proves the identity.
+    has_failed: bool,
     /// The account that the code was issued for, if there is one.
     customer: Option<CustomerId>,
 }
@@ -115,7 +117,7 @@ pub async fn check(
     let this = storefront.clone();
     // The guess is counted even if the client disconnects.
     let judging = async move { judge_and_count(&this, guess, purpose, target, &digits).await };
-    let Judged { verdict, identity, subject, asked_by } = storefront.lifecycle.finish(judging).await?;
+    let Judged { verdict, identity, subject, has_failed, asked_by } = storefront.lifecycle.finish(judging).await?;
     let request = Request { store, purpose, identity: &identity };
     // Compared even without a code, so that the answer takes as long.
     let asked_by = asked_by.unwrap_or_else(|| [0; 32].into());
@@ -123,7 +125,8 @@ pub async fn check(
     match if is_told { verdict } else { verdict.untold() } {
         Verdict::Right(code) => {
             let proves_identity = code.proves_identity;
-            Ok(VerifiedCode { id: code.id, guess, identity, subject, sent_to: code.sent_to, proves_identity, customer: code.customer })
+            let (id, sent_to, customer) = (code.id, code.sent_to, code.customer);
+            Ok(VerifiedCode { id, guess, identity, subject, sent_to, proves_identity, has_failed, customer })
         }
         Verdict::Wrong { attempts_left } => Err(CheckError::Invalid { attempts_left }),
         Verdict::Expired => Err(CheckError::Expired),
@@ -136,6 +139,7 @@ struct Judged {
     verdict: Verdict<CountedCode>,
     identity: String,
     subject: String,
+    has_failed: bool,
     asked_by: Option<SecretDigest>,
 }
 
@@ -146,9 +150,9 @@ async fn judge_and_count(
     target: Target,
     digits: &SecretString,
 ) -> Result<Judged, CheckError> {
-    let count = async || queries::count_guess(&mut storefront.pool.acquire().await?, &guess, purpose, target.clone()).await;
+    let count = async || queries::count_guess(&mut storefront.code_pool.acquire().await?, &guess, purpose, target.clone()).await;
     let counted = repeated(count).await?;
-    let CountedGuess { identity, subject, wrong, lockout, begins, is_favoured, code } =
+    let CountedGuess { identity, subject, wrong, lockout, begins, is_favoured, has_failed, code } =
         counted.inspect_err(|_| storefront.metrics.refused_guess("code", "exceeded"))?;
     let asked_by = code.as_ref().and_then(|code| code.asked_by.clone());
     let (no_code, none) = (Uuid::nil(), SecretDigest::from([0; 32]));
@@ -166,7 +170,7 @@ async fn judge_and_count(
     if verdict.is_wrong() {
         guessing::note_wrong(&mut storefront.pool.acquire().await?, &storefront.challenges.suspects, &guess, &subject).await?;
     }
-    Ok(Judged { verdict, identity, subject, asked_by })
+    Ok(Judged { verdict, identity, subject, has_failed, asked_by })
 }
 
 impl VerifiedCode {
@@ -195,11 +199,20 @@ impl VerifiedCode {
     }
 
     /// Marks the code as used in the caller's transaction. Resets the tally of wrong codes if the code proves the identity.
+    ///
+    /// A code for an unproven phone number was mailed to the account that lists it, so it proves nothing about the number. Such a
+    /// code must not reset the tally: otherwise an attacker who guesses the codes of the number's owner could reset it with codes
+    /// of their own.
     pub async fn consume(&self, conn: &mut Connection, now: DateTime<Utc>) -> Result<(), CheckError> {
-        if !queries::consume_code(conn, self.id, now).await? {
+        let (store, proven) = (self.guess.store, self.proves_identity.then_some(self.subject.as_str()));
+        if !queries::consume_code(conn, self.id, (store, proven), now).await? {
             return Err(CheckError::Invalid { attempts_left: None });
         }
-        self.reset_lockout(conn).await?;
+        match proven {
+            Some(subject) if self.has_failed => guessing::take_back(conn, &self.guess, subject).await?,
+            Some(_) => {}
+            None => queries::take_wrong_back(conn, store, &self.subject).await?,
+        }
         sms_guard::note_code_used(conn, self.id, now).await?;
         Ok(())
     }
@@ -208,19 +221,5 @@ impl VerifiedCode {
     /// there may be guesses, and is taken back from the account, because it was not wrong.
     pub async fn give_back(self, conn: &mut Connection) -> Result<(), sqlx::Error> {
         queries::take_wrong_back(conn, self.guess.store, &self.subject).await
-    }
-
-    /// A code for an unproven phone number was mailed to the account that lists it, so it proves nothing about the number. Such a
-    /// code must not reset the tally: otherwise an attacker who guesses the codes of the number's owner could reset it with codes
-    /// of their own.
-    async fn reset_lockout(&self, conn: &mut Connection) -> Result<(), CheckError> {
-        match self.proves_identity {
-            true => {
-                queries::reset_lockout(conn, self.guess.store, &self.subject).await?;
-                guessing::take_back(conn, &self.guess, &self.subject).await?;
-            }
-            false => queries::take_wrong_back(conn, self.guess.store, &self.subject).await?,
-        }
-        Ok(())
     }
 }

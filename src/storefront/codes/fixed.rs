@@ -3,11 +3,10 @@
 use chrono::{DateTime, Utc};
 
 use crate::contact::Identity;
-use crate::kernel::ids::CodeId;
 use crate::storefront::codes::issue::IssueRequest;
 use crate::storefront::codes::issue_error::IssueError;
 use crate::storefront::codes::queries;
-use crate::storefront::codes::reserving::replace;
+use crate::storefront::codes::replacing::{new_code, replace};
 use crate::storefront::customers;
 use crate::storefront::sending::Channel;
 use crate::storefront::state::Storefront;
@@ -44,8 +43,7 @@ pub(super) async fn issue(storefront: &Storefront, request: &IssueRequest, now: 
         Identity::Phone(_) => Channel::Sms,
         Identity::Email(_) => Channel::Email,
     };
-    let id = CodeId::new(now).uuid();
-    replace(storefront, &mut tx, request, (id, &tested.code, Some(tested.id)), (channel, &key), now).await?;
+    replace(&mut tx, &new_code(storefront, request, (&tested.code, Some(tested.id)), (channel, &key), now)).await?;
     tx.commit().await?;
     tracing::info!(store = %request.store.id, test_identity = %tested.id, "the code of a test identity was asked for; nothing is sent");
     Ok(Some(channel))

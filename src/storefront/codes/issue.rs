@@ -1,6 +1,7 @@
 //! Issuing a code: replace the previous code, pass the guard, commit, send.
 //!
-//! The row is inserted before the message is sent and deleted if the message is not sent. Parallel requests therefore send one
+//! The row is inserted before the message is sent and deleted if the message is not sent; that of a text without a session in the transaction
+//! that judges it. Parallel requests therefore send one
 //! message, and no transaction is open during the call to a provider. After a timeout the code stays valid, because the provider may
 //! have sent the message. A client that disconnects changes nothing: what was begun is finished, and what was counted is sent.
 
@@ -13,13 +14,14 @@ use serde_json::json;
 use crate::contact::{EmailAddress, Identity};
 use crate::kernel::crypto::random_digits;
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::{CodeId, CustomerId};
+use crate::kernel::ids::CustomerId;
 use crate::kernel::languages::AcceptedLanguages;
 use crate::providers::hook::About;
 use crate::providers::mail::{Letter, SendMailError};
 use crate::providers::sms::Text;
 use crate::storefront::challenges::{self, Shown};
 use crate::storefront::codes::issue_error::IssueError;
+use crate::storefront::codes::replacing::new_code;
 use crate::storefront::codes::reserving::{Reserved, reserve_mail, reserve_text, undo_mail, undo_text};
 use crate::storefront::codes::{Asker, Handle, Request, fixed};
 use crate::storefront::guessing::Client;
@@ -160,19 +162,21 @@ async fn by_text(
     let number = &recipient.number;
     let providers = storefront.message_providers.of(request.store.company_id).await?;
     let messages = storefront.wordings.of(&request.store).await?;
-    let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
+    let digits = random_digits(6);
+    let code = new_code(storefront, request, (&digits, None), (Channel::Sms, number.as_str()), now);
+    let id = code.id;
     let asked = AskedText {
         store: request.store.id,
         company: request.store.company_id,
         recipient: recipient.clone(),
-        code: Some(id),
+        code: None,
         network: Some(request.client.network),
         challenge,
         has_provider: providers.sends_texts(),
         by_own: providers.texts_by_own_alone(),
         at: now,
     };
-    let text = match reserve_text(storefront, request, (id, &digits), &asked).await? {
+    let text = match reserve_text(storefront, request, &code, &asked).await? {
         Reserved::New(text) => text,
         Reserved::Existing(channel) => return Ok(channel),
     };
@@ -200,8 +204,9 @@ async fn by_mail(
 ) -> Result<Channel, IssueError> {
     let providers = storefront.message_providers.of(request.store.company_id).await?;
     let messages = storefront.wordings.of(&request.store).await?;
-    let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
-    let cause = match reserve_mail(storefront, request, (id, &digits), address, now).await? {
+    let digits = random_digits(6);
+    let code = new_code(storefront, request, (&digits, None), (Channel::Email, &address.key()), now);
+    let cause = match reserve_mail(storefront, request, &code, address, now).await? {
         Reserved::New(cause) => cause,
         Reserved::Existing(channel) => return Ok(channel),
     };
@@ -214,6 +219,6 @@ async fn by_mail(
         Err(SendMailError::NotTaken(_)) => IssueError::NotSent,
         Ok(()) | Err(SendMailError::Silence) => return Ok(Channel::Email),
     };
-    undo_mail(storefront, request, id, (cause, address), now).await?;
+    undo_mail(storefront, request, code.id, (cause, address), now).await?;
     Err(refusal)
 }

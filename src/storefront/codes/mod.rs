@@ -12,6 +12,7 @@ mod fixed;
 mod issue;
 mod issue_error;
 mod queries;
+mod replacing;
 mod reserving;
 mod rules;
 

@@ -3,21 +3,20 @@
 //! Each function is one transaction, or undoes one, and is run again after a conflict.
 
 use chrono::{DateTime, Utc};
-use secrecy::SecretString;
 use uuid::Uuid;
 
 use crate::contact::EmailAddress;
-use crate::kernel::database::{Connection, MayBeConflict, Transaction, repeated};
-use crate::kernel::ids::{TestIdentityId, TextId};
+use crate::kernel::database::{Connection, MayBeConflict, repeated};
+use crate::kernel::ids::TextId;
 use crate::storefront::codes::issue::IssueRequest;
 use crate::storefront::codes::issue_error::IssueError;
-use crate::storefront::codes::queries::NewCode;
-use crate::storefront::codes::{digest, queries};
-use crate::storefront::customers;
+use crate::storefront::codes::queries;
+use crate::storefront::codes::replacing::{existing_channel, replace};
 use crate::storefront::guessing;
+use crate::storefront::new_codes::{NewCode, Placed};
 use crate::storefront::sending::mail_limit::{self, Cause};
 use crate::storefront::sending::{Channel, judge_text};
-use crate::storefront::sms_guard::{self, AskedText, TextRefusal};
+use crate::storefront::sms_guard::{self, AskedText, CarriedCode, TextRefusal, Verdict};
 use crate::storefront::state::Storefront;
 
 impl MayBeConflict for IssueError {
@@ -50,37 +49,44 @@ pub(super) enum Reserved<T> {
 pub(super) async fn reserve_text(
     storefront: &Storefront,
     request: &IssueRequest,
-    (id, digits): (Uuid, &SecretString),
+    code: &NewCode,
     asked: &AskedText,
 ) -> Result<Reserved<TextId>, IssueError> {
-    repeated(|| try_text(storefront, request, (id, digits), asked)).await
+    let verdict = match code.requested_by {
+        // Together with the texts of the same moment, which are judged again after a conflict.
+        None => {
+            let asked = AskedText { code: Some(CarriedCode::New(Box::new(code.clone()))), ..asked.clone() };
+            judge_text(storefront, asked).await.map_err(IssueError::NotJudged)?
+        }
+        Some(_) => repeated(|| judge_in_session(storefront, code, asked)).await?,
+    };
+    match verdict {
+        Verdict::Sent(text) => Ok(Reserved::New(text)),
+        Verdict::Refused(refusal) => Err(IssueError::Refused(refusal)),
+        Verdict::Repeated => Ok(Reserved::Existing(existing_channel(storefront, request, Channel::Sms).await?)),
+    }
 }
 
-async fn try_text(
-    storefront: &Storefront,
-    request: &IssueRequest,
-    (id, digits): (Uuid, &SecretString),
-    asked: &AskedText,
-) -> Result<Reserved<TextId>, IssueError> {
-    let mut tx = storefront.pool.begin().await?;
-    let sent_to = (Channel::Sms, asked.recipient.number.as_str());
-    if !replace(storefront, &mut tx, request, (id, digits, None), sent_to, asked.at).await? {
-        return existing_channel(tx, request, Channel::Sms).await;
+/// Has the guard judge a text that a signed-in customer asks for. Their account and their codes are locked meanwhile, so the code is stored in
+/// this transaction; that of the guard is another one.
+async fn judge_in_session(storefront: &Storefront, code: &NewCode, asked: &AskedText) -> Result<Verdict, IssueError> {
+    let mut tx = storefront.code_pool.begin().await?;
+    if matches!(replace(&mut tx, code).await?, Placed::Repeated) {
+        tx.commit().await?;
+        return Ok(Verdict::Repeated);
     }
-    // It is judged in a transaction of its own: the row of the code is locked meanwhile, that of the store is not.
-    let text = match judge_text(storefront, asked.clone()).await.map_err(IssueError::NotJudged)? {
-        Ok(text) => text,
-        Err(refusal) => {
-            // The rollback keeps the previous code.
-            tx.rollback().await?;
-            return Err(IssueError::Refused(refusal));
-        }
+    let asked = AskedText { code: Some(CarriedCode::Stored(code.id)), ..asked.clone() };
+    let verdict = judge_text(storefront, asked).await.map_err(IssueError::NotJudged)?;
+    let Verdict::Sent(text) = verdict else {
+        // The rollback keeps the previous code.
+        tx.rollback().await?;
+        return Ok(verdict);
     };
     if let Err(error) = tx.commit().await {
         repeated(|| take_text_back(storefront, text)).await?;
         return Err(error.into());
     }
-    Ok(Reserved::New(text))
+    Ok(verdict)
 }
 
 async fn take_text_back(storefront: &Storefront, text: TextId) -> Result<(), sqlx::Error> {
@@ -103,23 +109,27 @@ pub(super) async fn undo_text(storefront: &Storefront, id: Uuid, text: TextId, r
 pub(super) async fn reserve_mail(
     storefront: &Storefront,
     request: &IssueRequest,
-    (id, digits): (Uuid, &SecretString),
+    code: &NewCode,
     address: &EmailAddress,
     now: DateTime<Utc>,
 ) -> Result<Reserved<Cause>, IssueError> {
-    repeated(|| try_mail(storefront, request, (id, digits), address, now)).await
+    match repeated(|| count_mail(storefront, request, code, address, now)).await? {
+        Some(cause) => Ok(Reserved::New(cause)),
+        None => Ok(Reserved::Existing(existing_channel(storefront, request, Channel::Email).await?)),
+    }
 }
 
-async fn try_mail(
+async fn count_mail(
     storefront: &Storefront,
     request: &IssueRequest,
-    (id, digits): (Uuid, &SecretString),
+    code: &NewCode,
     address: &EmailAddress,
     now: DateTime<Utc>,
-) -> Result<Reserved<Cause>, IssueError> {
-    let mut tx = storefront.pool.begin().await?;
-    if !replace(storefront, &mut tx, request, (id, digits, None), (Channel::Email, &address.key()), now).await? {
-        return existing_channel(tx, request, Channel::Email).await;
+) -> Result<Option<Cause>, IssueError> {
+    let mut tx = storefront.code_pool.begin().await?;
+    if matches!(replace(&mut tx, code).await?, Placed::Repeated) {
+        tx.commit().await?;
+        return Ok(None);
     }
     let cause = Cause { purpose: request.purpose, is_own: is_own(&mut tx, request).await? };
     if let Err(refusal) = mail_limit::reserve(storefront, &mut tx, request.store.id, cause, address, now).await? {
@@ -128,7 +138,7 @@ async fn try_mail(
         return Err(IssueError::CoolingDown(refusal));
     }
     tx.commit().await?;
-    Ok(Reserved::New(cause))
+    Ok(Some(cause))
 }
 
 /// Deletes a code whose mail nobody has sent, and takes the count back.
@@ -156,51 +166,4 @@ async fn is_own(conn: &mut Connection, request: &IssueRequest) -> Result<bool, s
         Some(customer) => guessing::is_known(conn, customer, &request.client).await,
         None => Ok(false),
     }
-}
-
-/// Stores a code in place of the one before, unless that one is younger than a minute. Returns whether it did.
-pub(super) async fn replace(
-    storefront: &Storefront,
-    tx: &mut Connection,
-    request: &IssueRequest,
-    (id, digits, test_identity): (Uuid, &SecretString, Option<TestIdentityId>),
-    (channel, sent_to): (Channel, &str),
-    now: DateTime<Utc>,
-) -> Result<bool, IssueError> {
-    let asker = request.asker();
-    let code = NewCode {
-        id,
-        store: request.store.id,
-        purpose: request.purpose,
-        identity: &request.identity.key(),
-        sent_to,
-        channel: channel.as_str(),
-        requested_by: request.requested_by,
-        customer: request.customer,
-        digest: digest(&storefront.application_key, id, digits),
-        asked_by: asker.digest(),
-        test_identity,
-    };
-    if let Some(customer) = request.requested_by {
-        // Two parallel requests of one customer touch the same codes. The lock serializes them, also with the closure of the
-        // account.
-        customers::lock_customer(tx, customer).await?.ok_or(IssueError::Closed)?;
-    }
-    let replaced = queries::replace_code(tx, &code, now).await?;
-    if let Some(customer) = request.requested_by {
-        // A repeated request, too, makes the code the one that was asked for last.
-        queries::supersede_others(tx, code.store, code.purpose, code.identity, customer).await?;
-    }
-    Ok(replaced)
-}
-
-/// The channel that the existing code was sent by.
-async fn existing_channel<T>(mut tx: Transaction<'static>, request: &IssueRequest, otherwise: Channel) -> Result<Reserved<T>, IssueError> {
-    let channel = queries::find_channel(&mut tx, request.store.id, request.purpose, &request.identity.key(), request.requested_by).await?;
-    tx.commit().await?;
-    Ok(Reserved::Existing(match channel.as_deref() {
-        Some("sms") => Channel::Sms,
-        Some("email") => Channel::Email,
-        _ => otherwise,
-    }))
 }

@@ -4,8 +4,6 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::storefront::guessing::lockouts::{Lockout, WRONG_GUESSES};
 
-/// A second request within this time sends no message.
-pub(super) const RESEND_AFTER: TimeDelta = TimeDelta::minutes(1);
 /// Guesses per code.
 pub const MAX_GUESSES: i32 = 5;
 /// The tally of wrong codes starts over if there was no wrong guess for this time.

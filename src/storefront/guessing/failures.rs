@@ -22,7 +22,7 @@ pub async fn note_failed_proof(conn: &mut Connection, suspects: &Suspects, guess
 
 /// Takes back what the client has guessed wrong at a subject that has now signed in: it was the customer who had forgotten something.
 pub async fn take_back(conn: &mut Connection, guess: &Guess, subject: &str) -> Result<(), sqlx::Error> {
-    rate_limit::take_back(conn, &guess.network_bucket(), &guess.here_buckets(subject)).await
+    rate_limit::take_back(conn, &guess.network_bucket(), &guess.taken_back_buckets(subject)).await
 }
 
 /// Forgets the wrong guesses of all clients at these subjects, for an operator who unlocks a customer. Those over all subjects stay counted.

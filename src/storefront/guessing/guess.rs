@@ -81,9 +81,14 @@ impl Guess {
         format!("{}{}", self.here_prefix(), digest(subject))
     }
 
+    /// What the buckets at one subject begin with that are taken back.
+    pub fn taken_back_prefixes(&self) -> Vec<String> {
+        self.kind.takes_back().iter().map(|kind| Self { kind: *kind, ..*self }.here_prefix()).collect()
+    }
+
     /// The buckets at one subject that are taken back.
-    pub(super) fn here_buckets(&self, subject: &str) -> Vec<String> {
-        self.kind.takes_back().iter().map(|kind| Self { kind: *kind, ..*self }.here_bucket(subject)).collect()
+    pub(super) fn taken_back_buckets(&self, subject: &str) -> Vec<String> {
+        self.taken_back_prefixes().into_iter().map(|prefix| prefix + &digest(subject)).collect()
     }
 
     pub fn network_since(&self) -> DateTime<Utc> {

@@ -6,14 +6,18 @@ use crate::kernel::error_chain::chain;
 use crate::kernel::ids::TextId;
 use crate::kernel::problem::Problem;
 use crate::providers::sms::TakenText;
-use crate::storefront::sms_guard::{self, AskedText, TextRefusal};
+use crate::storefront::sms_guard::{self, AskedText, Verdict};
 use crate::storefront::state::Storefront;
 
 /// Has the guard judge a text, and count it as sent if it lets it through. It judges in a transaction of its own, which has ended before a
 /// provider is asked. A text that is not sent after all has to be taken back.
-pub async fn judge_text(storefront: &Storefront, asked: AskedText) -> Result<Result<TextId, TextRefusal>, Problem> {
+pub async fn judge_text(storefront: &Storefront, asked: AskedText) -> Result<Verdict, Problem> {
     let verdict = storefront.texts.write(Arc::new(asked), size_of::<AskedText>()).await?;
-    storefront.metrics.judged_text(verdict.as_ref().map_or_else(TextRefusal::rule, |_| "allowed"));
+    match &verdict {
+        Verdict::Sent(_) => storefront.metrics.judged_text("allowed"),
+        Verdict::Refused(refusal) => storefront.metrics.judged_text(refusal.rule()),
+        Verdict::Repeated => {}
+    }
     Ok(verdict)
 }
 

@@ -36,5 +36,5 @@ pub async fn limited<T: IntoResponse>(
 
 async fn hit(storefront: &Storefront, store: &Store, client: ClientAddress) -> Result<RateLimitStatus, sqlx::Error> {
     let bucket = format!("sending:{}:{}", store.key_id, client.network());
-    rate_limit::hit(&mut storefront.pool.acquire().await?, &bucket, SEND_LIMIT, storefront.clock.now()).await
+    rate_limit::hit(&mut storefront.code_pool.acquire().await?, &bucket, SEND_LIMIT, storefront.clock.now()).await
 }

@@ -6,43 +6,50 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::contact::PhoneNumber;
-use crate::kernel::database::Connection;
+use crate::kernel::database::{Connection, column};
 use crate::kernel::ids::{CompanyId, CustomerId, StoreId, TextId};
 use crate::providers::sms::{DeliveryReceipt, Reporter, TakenText};
 use crate::storefront::sms_guard::asked_text::AskedText;
 use crate::storefront::sms_guard::recipient::Recipient;
 use crate::storefront::sms_guard::refusal::TextRefusal;
 
-/// Counts a text as sent. The number is new if the store had not texted it within the day before; a text is `by_challenge` that would have been
-/// refused without a solved one.
-pub(super) async fn insert_sent(
-    conn: &mut Connection,
-    asked: &AskedText,
-    to_new_number: bool,
-    by_challenge: bool,
-) -> Result<TextId, sqlx::Error> {
-    let (id, number) = (TextId::new(asked.at), &asked.recipient.number);
+/// A text that is sent.
+pub(super) struct SentText<'a> {
+    pub(super) id: TextId,
+    pub(super) asked: &'a AskedText,
+    /// Whether the store had not texted the number within the day before.
+    pub(super) to_new_number: bool,
+    /// Whether it would have been refused without a solved challenge.
+    pub(super) by_challenge: bool,
+}
+
+/// Counts texts as sent.
+pub(super) async fn insert_sent(conn: &mut Connection, texts: &[SentText<'_>]) -> Result<(), sqlx::Error> {
+    if texts.is_empty() {
+        return Ok(());
+    }
     sqlx::query!(
         "insert into texts (id, store_id, company_id, code_id, number, number_range, country, asked_from, to_stranger, to_new_number, by_challenge, by_own,
-                            status, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'sent', $13)",
-        id.uuid(),
-        asked.store.uuid(),
-        asked.company.uuid(),
-        asked.code,
-        number.as_str(),
-        number.range(),
-        number.country(),
-        asked.network.map(|network| network.to_string()),
-        asked.is_to_stranger(),
-        to_new_number,
-        by_challenge,
-        asked.by_own,
-        asked.at,
+                            created_at, status)
+         select *, 'sent' from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bool[],
+                                      $10::bool[], $11::bool[], $12::bool[], $13::timestamptz[])",
+        &column(texts, |text| text.id.uuid()),
+        &column(texts, |text| text.asked.store.uuid()),
+        &column(texts, |text| text.asked.company.uuid()),
+        &column(texts, |text| text.asked.code_id()) as &[Option<Uuid>],
+        &column(texts, |text| text.asked.recipient.number.as_str().to_owned()),
+        &column(texts, |text| text.asked.recipient.number.range().to_owned()),
+        &column(texts, |text| text.asked.recipient.number.country()) as &[Option<String>],
+        &column(texts, |text| text.asked.network.map(|network| network.to_string())) as &[Option<String>],
+        &column(texts, |text| text.asked.is_to_stranger()),
+        &column(texts, |text| text.to_new_number),
+        &column(texts, |text| text.by_challenge),
+        &column(texts, |text| text.asked.by_own),
+        &column(texts, |text| text.asked.at),
     )
     .execute(conn)
     .await?;
-    Ok(id)
+    Ok(())
 }
 
 /// Logs a refusal, with the recipient and the network of the client that asked. Without a recipient, no number could be read.

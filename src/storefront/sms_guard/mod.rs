@@ -46,9 +46,9 @@ use crate::kernel::ids::{CompanyId, StoreId};
 use crate::kernel::rate_limit::{self, Rule};
 use crate::storefront::stores;
 
-pub use asked_text::AskedText;
+pub use asked_text::{AskedText, CarriedCode};
 pub use figures::{count_hours, count_sent, forget_hours, list_figures};
-pub use judging::{Judging, judging};
+pub use judging::{Judging, Verdict, judging};
 pub use log::{
     LoggedText, export_texts, forget_leaver, forget_texts, insert_refused, list_conversion, list_texts, note_code_used, note_delivery,
     note_taken, take_back,

@@ -243,6 +243,35 @@ async fn twenty_requests_at_once_send_one_message() {
     assert_eq!(world.messages().len(), 2, "one for the registration, one for the sign-in");
 }
 
+/// Their texts are judged in one transaction, and each for itself.
+#[tokio::test]
+async fn a_code_whose_text_is_refused_leaves_the_older_one_as_it_was() {
+    const OTHERS: [&str; 4] = ["+12015550124", "+12025550123", "+12035550123", "+12045550123"];
+    let world = registered().await;
+    for number in OTHERS {
+        world.register(number).await;
+    }
+    let code = world.sign_in_code(PHONE).await;
+    let refusal = world.verify(PHONE, wrong(&code)).await.refused(422, "code_invalid");
+    assert_eq!(refusal["attempts_left"], 4);
+    // Further ones to this number are refused.
+    sqlx::query("update stores set texts_per_number_and_hour = 2").execute(&world.pool).await.unwrap();
+    world.pass(TimeDelta::minutes(2));
+    let sent = world.messages().len();
+    let ask = |number: &str| world.storefront("customers/login-with-sms").from(&home(number)).json(&json!({ "phone": number })).send();
+    let answers = join_all([PHONE, PHONE].iter().chain(&OTHERS).map(|number| ask(number))).await;
+    for (answer, is_refused) in answers.into_iter().zip([true, true, false, false, false, false]) {
+        if is_refused { drop(answer.refused(429, "number_cooldown")) } else { drop(answer.ok(200)) }
+    }
+    assert_eq!(world.messages().len(), sent + OTHERS.len());
+    let logged: i64 = sqlx::query_scalar("select count(*) from texts where status = 'refused'").fetch_one(&world.pool).await.unwrap();
+    assert_eq!(logged, 2);
+
+    let refusal = world.verify(PHONE, wrong(&code)).await.refused(422, "code_invalid");
+    assert_eq!(refusal["attempts_left"], 3);
+    world.verify(PHONE, code).await.ok(200);
+}
+
 #[tokio::test]
 async fn a_new_code_replaces_the_older_one() {
     let world = registered().await;

@@ -269,6 +269,29 @@ async fn the_general_throttle_is_600_requests_a_minute_for_one_key_and_address()
 }
 
 #[tokio::test]
+async fn tokens_that_are_presented_together_are_answered_each_for_itself() {
+    let world = World::new().await;
+    let mut customers = Vec::new();
+    for number in 0..4 {
+        customers.push(world.register(&format!("customer{number}@example.com")).await);
+    }
+    let ended = token(&customers[3]);
+    world.storefront("customers/logout").token(&ended).send().await.ok(200);
+    // None is cached any more.
+    world.pass(TimeDelta::seconds(1));
+    let (number, secret) = ended.split_once('|').unwrap();
+    let presented: Vec<_> = customers.iter().map(token).chain([format!("9{number}|{secret}"), token(&customers[0])]).collect();
+    let asked = presented.iter().map(|token| world.storefront_get("customers/me").token(token).send());
+    let mut answers = futures::future::join_all(asked).await.into_iter();
+    for customer in &customers[..3] {
+        assert_eq!(answers.next().unwrap().ok(200), customer["customer"]);
+    }
+    answers.next().unwrap().refused(401, "customer_token_invalid");
+    answers.next().unwrap().refused(401, "customer_token_invalid");
+    assert_eq!(answers.next().unwrap().ok(200), customers[0]["customer"]);
+}
+
+#[tokio::test]
 async fn a_sign_in_revoked_elsewhere_ends_within_a_second() {
     let world = World::new().await;
     let good = token(&world.register(EMAIL).await);

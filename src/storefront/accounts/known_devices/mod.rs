@@ -1,8 +1,8 @@
 //! The kinds of devices that a customer signs in from. A sign-in from another one is told to the customer.
 //!
 //! A device is what the request says of itself ([`ClientInfo::device`](crate::storefront::audit::ClientInfo::device)). A thief can claim to be
-//! any device; the notice is for the many who do not. The statement that issues the token looks the device up ([`SeenDevice`]), so that most
-//! sign-ins have nothing to do here.
+//! any device; the notice is for the many who do not. The statement that issues the token looks the device up and notes the first one and
+//! those that are known ([`Before`](crate::storefront::tokens::Before)), so that most sign-ins have nothing to do here.
 
 mod queries;
 
@@ -12,25 +12,20 @@ use crate::kernel::ids::{CustomerId, SessionId};
 use crate::storefront::audit::SignInAttempt;
 use crate::storefront::customers::{self, AddedDevice, SecurityEvent};
 use crate::storefront::state::Storefront;
-use crate::storefront::tokens::SeenDevice;
 
 pub use queries::forget_known_devices;
 
 /// How many a customer has; the one that was used the longest ago is forgotten.
 const MAX_DEVICES: i64 = 20;
 
-/// Remembers the device of a sign-in, unless that was done within a day. Returns `true` if the customer is known to use others, but not this
-/// one, and publishes that.
+/// Remembers the device of a sign-in as another one. Returns `true` if the customer is known to use others, but still not this one, and
+/// publishes that.
 pub async fn remember(
     storefront: &Storefront,
     (attempt, device): (&SignInAttempt<'_>, &str),
     (customer, session): (CustomerId, SessionId),
-    seen: SeenDevice,
     now: DateTime<Utc>,
 ) -> Result<bool, sqlx::Error> {
-    if seen.is_recent {
-        return Ok(false);
-    }
     let store = attempt.store.id;
     let mut tx = storefront.pool.begin().await?;
     let known = queries::remember_device(&mut tx, (store, customer), device, now).await?;

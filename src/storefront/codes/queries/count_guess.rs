@@ -23,6 +23,8 @@ pub(in crate::storefront::codes) struct CountedGuess {
     pub(in crate::storefront::codes) begins: Option<Lockout>,
     /// Whether a lock-out does not refuse the client.
     pub(in crate::storefront::codes) is_favoured: bool,
+    /// Whether the client has guessed wrong before, in a way that a right code takes back.
+    pub(in crate::storefront::codes) has_failed: bool,
     pub(in crate::storefront::codes) code: Option<CountedCode>,
 }
 
@@ -104,7 +106,11 @@ pub(in crate::storefront::codes) async fn count_guess(
                  last_wrong_at = $2
              returning wrong, locked_out_until, in_a_row, lockouts
          )
-         select standing.subject as "subject!", named.identity as "identity!", is_favoured as "is_favoured!", has_failed as "has_failed!",
+         select standing.subject as "subject!", named.identity as "identity!", is_favoured as "is_favoured!",
+                exists (
+                    select from unnest($17::text[]) as prefix join rate_limits
+                    on bucket = prefix || encode(sha256(convert_to(standing.subject, 'UTF8')), 'hex')
+                ) as "has_failed!",
                 refused_until, tally.wrong as "wrong?", tally.locked_out_until as "locked_out_until?", tally.in_a_row as "in_a_row?",
                 tally.lockouts as "lockouts?",
                 guessed.id as "id?", guessed.sent_to as "sent_to?", guessed.digest as "digest?", guessed.guesses as "guesses?", guessed.expires_at as "expires_at?",
@@ -116,7 +122,8 @@ pub(in crate::storefront::codes) async fn count_guess(
         requested_by.map(CustomerId::uuid),
         guess.now - rules::LOCKOUT_RESET_AFTER,
         lockouts::WRONG_GUESSES,
-        &lockouts::ends(guess.now)
+        &lockouts::ends(guess.now),
+        &guess.taken_back_prefixes()
     )
     .fetch_one(conn)
     .await?;
@@ -145,6 +152,7 @@ pub(in crate::storefront::codes) async fn count_guess(
         lockout: Lockout::at(guess.now, row.locked_out_until, in_a_row - 1, step),
         begins: Lockout::at(guess.now, row.locked_out_until, in_a_row, step).filter(|_| begins),
         is_favoured: standing.is_favoured,
+        has_failed: standing.has_failed,
         code,
     }))
 }

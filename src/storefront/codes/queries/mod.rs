@@ -5,65 +5,15 @@ mod count_guess;
 use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
-use crate::kernel::crypto::SecretDigest;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, StoreId, TestIdentityId};
-use crate::storefront::codes::rules;
 use crate::storefront::guessing::lockouts::{self, Lockout};
-use crate::storefront::purpose::{CODE_LIFETIME, Purpose};
+use crate::storefront::purpose::Purpose;
 
 pub(super) use count_guess::{CountedCode, CountedGuess, count_guess};
 
 /// How long lock-outs are remembered, and wrong codes of accounts.
 const LOCKOUTS_REMEMBERED: TimeDelta = TimeDelta::days(30);
-
-pub(super) struct NewCode<'a> {
-    pub(super) id: Uuid,
-    pub(super) store: StoreId,
-    pub(super) purpose: Purpose,
-    pub(super) identity: &'a str,
-    pub(super) sent_to: &'a str,
-    pub(super) channel: &'static str,
-    pub(super) requested_by: Option<CustomerId>,
-    pub(super) customer: Option<CustomerId>,
-    pub(super) digest: SecretDigest,
-    /// The client that asks for it.
-    pub(super) asked_by: &'a [u8],
-    pub(super) test_identity: Option<TestIdentityId>,
-}
-
-/// Inserts the code in place of the previous one. Returns `false` and changes nothing if the previous code is younger than one
-/// minute.
-pub(super) async fn replace_code(conn: &mut Connection, code: &NewCode<'_>, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
-    let replaced = sqlx::query!(
-        "insert into verification_codes as older
-             (id, store_id, purpose, identity, sent_to, channel, requested_by, customer_id, digest, issued_at, expires_at, asked_by,
-              test_identity_id)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $13, $14)
-         on conflict on constraint verification_codes_key do update set
-             id = excluded.id, sent_to = excluded.sent_to, channel = excluded.channel, customer_id = excluded.customer_id,
-             digest = excluded.digest, issued_at = excluded.issued_at, expires_at = excluded.expires_at, asked_by = excluded.asked_by,
-             test_identity_id = excluded.test_identity_id, superseded = false, guesses = 0, used_at = null
-         where older.issued_at <= $12",
-        code.id,
-        code.store.uuid(),
-        code.purpose.as_str(),
-        code.identity,
-        code.sent_to,
-        code.channel,
-        code.requested_by.map(CustomerId::uuid),
-        code.customer.map(CustomerId::uuid),
-        code.digest.as_ref(),
-        now,
-        now + CODE_LIFETIME,
-        now - rules::RESEND_AFTER,
-        code.asked_by,
-        code.test_identity.map(TestIdentityId::uuid),
-    )
-    .execute(conn)
-    .await?;
-    Ok(replaced.rows_affected() == 1)
-}
 
 pub async fn forget_codes(conn: &mut Connection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from verification_codes where requested_by = $1 or customer_id = $1", customer.uuid()).execute(conn).await?;
@@ -98,26 +48,6 @@ pub(super) async fn supersede_others(
     .execute(conn)
     .await?;
     Ok(())
-}
-
-/// Returns the channel of the existing code, for the response to a repeated request.
-pub(super) async fn find_channel(
-    conn: &mut Connection,
-    store: StoreId,
-    purpose: Purpose,
-    identity: &str,
-    requested_by: Option<CustomerId>,
-) -> Result<Option<String>, sqlx::Error> {
-    sqlx::query_scalar!(
-        "select channel from verification_codes
-         where store_id = $1 and purpose = $2 and identity = $3 and requested_by is not distinct from $4",
-        store.uuid(),
-        purpose.as_str(),
-        identity,
-        requested_by.map(CustomerId::uuid),
-    )
-    .fetch_optional(conn)
-    .await
 }
 
 /// Deletes the code that another one of the same purpose and identity would replace.
@@ -167,20 +97,36 @@ pub(super) async fn delete_code(conn: &mut Connection, id: Uuid) -> Result<(), s
     Ok(())
 }
 
-/// Marks the code as used. Returns `false` if another request already has, or if it is the fixed code of a test identity that is gone; one that is
-/// there stays until the transaction ends, and one that is being changed counts as gone: waiting could deadlock.
-pub(super) async fn consume_code(conn: &mut Connection, id: Uuid, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
-    let used = sqlx::query!(
-        "update verification_codes set used_at = $2
-           where id = $1 and used_at is null and (
-               test_identity_id is null or exists (
-                   select from tested_identities where tested_identities.id = test_identity_id and deleted_at is null for share skip locked
-               )
-           )",
+/// Marks the code as used, and forgets the wrong codes for the subject that it proves, if it proves one. Returns `false` and changes nothing if
+/// another request has used it, or if it is the fixed code of a test identity that is gone; one that is there stays until the transaction
+/// ends, and one that is being changed counts as gone: waiting could deadlock.
+pub(super) async fn consume_code(
+    conn: &mut Connection,
+    id: Uuid,
+    (store, proven): (StoreId, Option<&str>),
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
+    // The row of the code is locked before the row of the subject.
+    sqlx::query_scalar!(
+        r#"with used as (
+             update verification_codes set used_at = $2
+             where id = $1 and used_at is null and (
+                 test_identity_id is null or exists (
+                     select from tested_identities where tested_identities.id = test_identity_id and deleted_at is null for share skip locked
+                 )
+             )
+             returning id
+           ), forgotten as (
+             delete from wrong_codes where store_id = $3 and identity = $4 and exists (select from used)
+           )
+           select exists (select from used) as "is_used!""#,
         id,
         now,
-    );
-    Ok(used.execute(conn).await?.rows_affected() == 1)
+        store.uuid(),
+        proven,
+    )
+    .fetch_one(conn)
+    .await
 }
 
 /// Takes back the wrong guess that a right one was counted as. Earlier wrong guesses stay counted, because the code does not
@@ -263,10 +209,4 @@ pub async fn list_sent(
     )
     .fetch_all(conn)
     .await
-}
-
-/// Resets the tally of an identity after a right code.
-pub(super) async fn reset_lockout(conn: &mut Connection, store: StoreId, identity: &str) -> Result<(), sqlx::Error> {
-    sqlx::query!("delete from wrong_codes where store_id = $1 and identity = $2", store.uuid(), identity).execute(conn).await?;
-    Ok(())
 }

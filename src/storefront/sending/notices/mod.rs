@@ -27,7 +27,7 @@ use crate::storefront::customers::Customer;
 use crate::storefront::message_providers::ProvidersOfCompany;
 use crate::storefront::messages::{Mail, Notice, Particulars, StoreMessages, TextMessage};
 use crate::storefront::sending::{Channel, judge_text, note_taken};
-use crate::storefront::sms_guard::{self, AskedText, Recipient, TextRefusal};
+use crate::storefront::sms_guard::{self, AskedText, Recipient, TextRefusal, Verdict};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 
@@ -170,8 +170,8 @@ async fn send_text(
         at: message.at,
     };
     let id = match judge_text(storefront, asked).await {
-        Ok(Ok(id)) => id,
-        Ok(Err(_)) => return Ok(Status::Refused),
+        Ok(Verdict::Sent(id)) => id,
+        Ok(Verdict::Refused(_) | Verdict::Repeated) => return Ok(Status::Refused),
         Err(_) => return Ok(Status::NotSent),
     };
     let about = message.about(&text.language);

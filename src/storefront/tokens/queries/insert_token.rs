@@ -1,5 +1,5 @@
-//! The statement that issues a token. It also writes the entry in the audit, clears the wrong passwords and codes of the account, notes the
-//! client, and tells what was known before, because a sign-in waits for one commit instead of five and for no other statement
+//! The statement that issues a token. It also writes the entry in the audit, clears the wrong passwords and codes of the account, notes client
+//! and device, and tells what was known before, because a sign-in waits for one commit instead of five and for no other statement
 //! (`docs/performance.md`, A sign-in).
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -30,18 +30,13 @@ const SEEN_NOTED_EVERY: TimeDelta = TimeDelta::days(1);
 pub struct Before {
     /// The number of live sessions.
     pub sessions: i64,
-    pub device: SeenDevice,
-}
-
-/// The device of a sign-in, as far as it was known before.
-#[derive(Clone, Copy, Debug)]
-pub struct SeenDevice {
-    /// Whether its use was recorded within the last day.
-    pub is_recent: bool,
+    /// Whether the customer is known to use other devices, but not this one.
+    pub on_another_device: bool,
 }
 
 /// Inserts a token, records the attempt in the audit under the same id, forgets the wrong guesses at the account, and notes that the
-/// customer is known by this client. All of it is one statement and one round trip, which also tells what was known before.
+/// customer is known by this client, and by this device unless it is another one, which is for
+/// [`known_devices`](crate::storefront::accounts). All of it is one statement and one round trip, which also tells what was known before.
 ///
 /// Returns `None` and changes nothing if the token is issued for a password that is no longer the customer's, or if the account
 /// is closed or banned. The row lock serializes the statement with changes of either: the change sees the token, or the statement sees the
@@ -75,12 +70,20 @@ pub async fn insert_token(
              delete from known_clients where customer_id = $2 and exists (select from seen) and client in (
                  select client from known_clients where customer_id = $2 and client <> $11 order by last_seen_at desc offset $15::bigint - 1
              )
+         ), devices as (
+             select count(*) as known, count(*) filter (where device = $17) > 0 as has_this,
+                    count(*) filter (where device = $17 and last_seen_at > $14) > 0 as is_recent
+             from seen_devices where customer_id = $2
+         ), used as (
+             insert into seen_devices (customer_id, device, store_id, last_seen_at)
+             select $2, $17, $6, $4 from admitted, devices where not is_recent and (has_this or known = 0)
+             on conflict on constraint seen_devices_pkey do update set last_seen_at = excluded.last_seen_at
          )
          insert into customer_tokens (uuid, customer_id, digest, created_at, last_used_at, expires_at, company_id, device_name)
          select $1, $2, $3, $4, $4, $5, $13, $16 from admitted
          returning id,
              (select count(*) from customer_tokens t where t.customer_id = $2 and t.revoked_at is null and t.expires_at > $4) as "sessions!",
-             exists (select from seen_devices where customer_id = $2 and device = $17 and last_seen_at > $14) as "is_recent!""#,
+             (select known > 0 and not has_this from devices) as "on_another_device!""#,
         session.uuid(),
         token.customer.uuid(),
         token.digest.as_ref(),
@@ -102,7 +105,7 @@ pub async fn insert_token(
     .fetch_optional(conn)
     .await?;
     Ok(row.map(|row| {
-        let before = Before { sessions: row.sessions, device: SeenDevice { is_recent: row.is_recent } };
+        let before = Before { sessions: row.sessions, on_another_device: row.on_another_device };
         (TokenId(row.id), session, before)
     }))
 }

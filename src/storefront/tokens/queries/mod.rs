@@ -1,6 +1,6 @@
 //! The SQL of customer tokens.
 
-mod find_session;
+mod find_sessions;
 mod insert_token;
 mod numbers;
 mod revoke;
@@ -12,8 +12,9 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, CustomerId, SessionId};
 use crate::storefront::tokens::TokenId;
 
-pub use find_session::{Session, find_session};
-pub use insert_token::{Before, NewToken, SeenDevice, insert_token};
+pub use find_sessions::Session;
+pub(super) use find_sessions::find_sessions;
+pub use insert_token::{Before, NewToken, insert_token};
 pub use numbers::number_tokens_of;
 pub use revoke::{has_surplus, revoke_all_tokens, revoke_customer, revoke_least_used, revoke_other_tokens, revoke_session, revoke_token};
 

@@ -1,5 +1,6 @@
-//! The look-up of a token: the session and its customer in one round trip (`docs/performance.md`).
+//! The look-up of tokens: sessions and their customers in one round trip (`docs/performance.md`).
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -13,7 +14,7 @@ use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::customers::{Customer, customer};
 use crate::storefront::tokens::TokenId;
 
-/// A live session of an open account that is not banned.
+/// A session of an open account that is not banned.
 #[derive(Debug)]
 pub struct Session {
     pub id: SessionId,
@@ -31,22 +32,25 @@ pub struct Session {
     pub shown: Bytes,
 }
 
-/// Returns the live session with this number and its customer, if the account is open and not banned.
-pub async fn find_session(conn: &mut Connection, id: TokenId, now: DateTime<Utc>) -> Result<Option<Session>, sqlx::Error> {
-    let row = sqlx::query!(
-        r#"select t.uuid, t.digest, t.created_at as began_at, t.last_used_at, t.expires_at, t.proven_at, c.store_id, c.company_id, c.id, c.name, c.email, c.email_verified_at, c.phone, c.phone_verified_at, c.title, c.photo_url,
+/// Returns the sessions with these numbers that are not revoked, expired ones too, each with its customer, if the account is open and not banned.
+pub(in crate::storefront::tokens) async fn find_sessions(
+    conn: &mut Connection,
+    numbers: &[i64],
+) -> Result<HashMap<TokenId, Arc<Session>>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"select t.id as number, t.uuid, t.digest, t.created_at as began_at, t.last_used_at, t.expires_at, t.proven_at, c.store_id, c.company_id, c.id, c.name, c.email, c.email_verified_at, c.phone, c.phone_verified_at, c.title, c.photo_url,
                 c.meta, c.password_hash as "password_hash: HashedPassword", c.created_at, c.updated_at, c.banned_at
          from customer_tokens t join customers c on c.id = t.customer_id
-         where t.id = $1 and t.revoked_at is null and t.expires_at > $2 and c.closed_at is null and c.banned_at is null"#,
-        id.0,
-        now,
+         where t.id = any($1) and t.revoked_at is null and c.closed_at is null and c.banned_at is null"#,
+        numbers,
     )
-    .fetch_optional(conn)
+    .fetch_all(conn)
     .await?;
-    Ok(row.map(|row| {
+    let sessions = rows.into_iter().map(|row| {
+        let number = TokenId(row.number);
         let customer = customer!(row);
         let shown = Value::Object(customer.present()).to_string().into();
-        Session {
+        let session = Session {
             id: row.uuid.into(),
             store: row.store_id.into(),
             company: row.company_id.into(),
@@ -57,6 +61,8 @@ pub async fn find_session(conn: &mut Connection, id: TokenId, now: DateTime<Utc>
             proven_at: row.proven_at.unwrap_or(row.began_at),
             customer: Arc::new(customer),
             shown,
-        }
-    }))
+        };
+        (number, Arc::new(session))
+    });
+    Ok(sessions.collect())
 }
