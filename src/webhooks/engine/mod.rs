@@ -10,7 +10,7 @@
 //!    │                                                   ▼
 //! outbox ──fan-out──▶ waiting ──2 claim, 3 refill──▶ in_flight ──record──▶ deliveries   delivered, failed, cancelled
 //!                     ▲  ▲  │                            │                  ▲  │
-//!         4 triggers ─┘  ├──┼── retry, reclaim, give back ┘                 │  │
+//!         4 triggers ─┘  ├──┼─ retry, reclaim, give back ┘                  │  │
 //!                        │  └─────────── cancel ────────────────────────────┘  │
 //!                        └────────────── repeat ───────────────────────────────┘
 //! ```
