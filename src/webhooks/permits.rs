@@ -26,6 +26,8 @@ const OF_ENDPOINT: usize = 4;
 #[derive(Debug)]
 pub struct Permits {
     all: Arc<Semaphore>,
+    /// As many stay free when permits are taken for deliveries that are not begun at once.
+    half: usize,
     repetitions: Arc<Semaphore>,
     in_flight: InFlightByCompany,
 }
@@ -103,7 +105,8 @@ impl Permit {
         self
     }
 
-    fn held_by(mut self, company: CompanyId) -> Self {
+    /// The permit for a delivery of `company`.
+    pub fn held_by(mut self, company: CompanyId) -> Self {
         self.pass_to(Some(company));
         self
     }
@@ -138,7 +141,7 @@ fn lock(in_flight: &InFlightByCompany) -> MutexGuard<'_, HashMap<CompanyId, usiz
 impl Permits {
     pub fn new(all: usize) -> Self {
         let repetitions = (all - all / 4).min(all.saturating_sub(1)).max(1);
-        Self { all: Arc::new(Semaphore::new(all)), repetitions: Arc::new(Semaphore::new(repetitions)), in_flight: Arc::default() }
+        Self { all: Arc::new(Semaphore::new(all)), half: all.div_ceil(2), repetitions: Arc::new(Semaphore::new(repetitions)), in_flight: Arc::default() }
     }
 
     /// Takes as many permits as are available for `lane`, at most `most`.
@@ -158,6 +161,11 @@ impl Permits {
     /// something at the same time.
     pub fn take_some(&self, lane: Lane, most: usize) -> Vec<Permit> {
         self.take(lane, most.min(self.free().div_ceil(2)))
+    }
+
+    /// Takes permits for first attempts that are not begun at once: at most as many as leave half of all free.
+    pub fn take_ahead(&self, most: usize) -> Vec<Permit> {
+        self.take(Lane::Fresh, most.min(self.free().saturating_sub(self.half)))
     }
 
     /// The deliveries of a company that are in flight.

@@ -22,7 +22,7 @@ pub struct Settings {
     pub extra_root_certificates: Vec<PathBuf>,
     /// Maximum number of deliveries that one instance has in flight.
     pub concurrency: NonZeroU32,
-    /// Maximum number of deliveries in flight to one endpoint, over all instances; less when few places of the instance are free.
+    /// Maximum number of deliveries sent to one endpoint at once, over all instances; less when few places of the instance are free.
     pub endpoint_concurrency: NonZeroU32,
     /// How often an instance looks for due deliveries when nothing wakes it.
     #[serde(deserialize_with = "settings::time")]

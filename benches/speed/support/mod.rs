@@ -5,6 +5,7 @@ pub mod calls;
 pub mod company;
 pub mod customers;
 pub mod database;
+pub mod floor;
 pub mod hub;
 pub mod load;
 pub mod offer;

@@ -136,8 +136,10 @@ impl Publishing {
 type SinglePublisher = GroupCommit<Arc<NewEvent>, Published>;
 
 fn single_publisher(pool: &Pool, clock: &Clock, notifier: CommitNotifier, lifecycle: &Lifecycle) -> SinglePublisher {
-    let (pool, clock) = (database::group_pool(pool, "publishing", 1), clock.clone());
-    GroupCommit::new(lifecycle.clone(), MAX_SINGLES_PER_BATCH, move |events| {
+    let (pool, clock) = (database::group_pool(pool, "publishing", 2), clock.clone());
+    // No event about no record has to be published before another one whose publisher has not been answered.
+    let itself = |event: &Arc<NewEvent>| Arc::as_ptr(event).addr() as u64;
+    GroupCommit::two_at_a_time(lifecycle.clone(), MAX_SINGLES_PER_BATCH, itself, move |events: Vec<Arc<NewEvent>>| {
         let (pool, notifier, now) = (pool.clone(), notifier.clone(), clock.now());
         async move {
             let mut conn = pool.acquire().await?;

@@ -10,7 +10,7 @@
 //!    │                                                   ▼
 //! outbox ──fan-out──▶ waiting ──2 claim, 3 refill──▶ in_flight ──record──▶ deliveries   delivered, failed, cancelled
 //!                     ▲  ▲  │                            │                  ▲  │
-//!         4 triggers ─┘  ├──┼────── retry, reclaim ──────┘                  │  │
+//!         4 triggers ─┘  ├──┼─ retry, reclaim, give back ┘                  │  │
 //!                        │  └─────────── cancel ────────────────────────────┘  │
 //!                        └────────────── repeat ───────────────────────────────┘
 //! ```
@@ -21,13 +21,13 @@
 //! |---|---|---|
 //! | 1 [`fan_out`] | events out of `outbox`, to `in_flight`, or to `waiting` what has to wait | The endpoint has capacity and is not paused, no first attempt waits for it, its circuit is closed, and its subscription has neither ordering nor a rate limit. Most events take this short path. |
 //! | 2 [`claim`] | due deliveries of one lane out of `waiting` | The endpoint has capacity, its rate limit and circuit admit it, it is not paused, and its deliveries are not being cancelled. |
-//! | 3 [`record`], with [`refill`] | as many first attempts of the same endpoints as it has just taken out of flight | The endpoint has a backlog and is not paused, no attempt of the batch failed, and nothing else waits for its permits. |
+//! | 3 [`record`], with [`refill`] | as many first attempts of the same endpoints as it has just taken out of flight; twice as many for one that answers quickly | The endpoint has a backlog and is not paused, no attempt of the batch failed, and nothing else waits for its permits. |
 //! | 4 the triggers `joins_a_chain` and `leaves_a_chain` | the next delivery of a chain, from lane 2 of `waiting` into a lane that door 2 claims from | The one before has ended, in whatever way: none of its chain is in flight or in a lane. |
 //!
 //! What waits behind an open circuit is [`held`] outside of the lanes until the circuit is half-open.
 //!
 //! The other ways: [`record`] closes a delivery or queues its retry; [`claim`] also takes deliveries back from [`workers`] that died;
-//! [`cancel`] closes what waits and marks what is in flight; [`repeat`] makes new deliveries from closed ones, and [`enqueue`] one of a
+//! [`give_back`] returns what was claimed and not sent; [`cancel`] closes what waits and marks what is in flight; [`repeat`] makes new deliveries from closed ones, and [`enqueue`] one of a
 //! test event.
 //!
 //! # How moves stay apart
@@ -55,6 +55,7 @@ pub mod endpoints;
 pub mod enqueue;
 pub mod fan_out;
 pub mod figures;
+pub mod give_back;
 pub mod held;
 pub mod record;
 pub mod refill;

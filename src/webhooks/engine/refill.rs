@@ -5,6 +5,9 @@
 //!
 //! An endpoint is refilled only while all lanes are closed and more deliveries wait for it in the lane of first attempts alone.
 //! Nothing else waits for its permits then. Nor is it refilled beyond its share of the permits, or when its company has more than its own.
+//!
+//! One that answers quickly gets deliveries for later as well: the worker sends them one by one as others end
+//! ([`ahead`](crate::webhooks::worker)), and never more of them at once than the endpoint may have.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -23,7 +26,18 @@ pub struct Refill {
     pub subscriptions: Vec<Uuid>,
     /// No delivery waits that is due before this time. The search in the index begins there.
     pub due_from: Vec<DateTime<Utc>>,
-    /// Maximum number of deliveries in flight to one endpoint.
+    /// Maximum number of deliveries to claim.
+    pub most: Vec<i32>,
+    /// Maximum number of deliveries in flight to the endpoint, those for later included.
+    pub in_flight: Vec<i32>,
+}
+
+/// How far one endpoint is refilled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Maximum number of deliveries to claim.
+    pub most: usize,
+    /// Maximum number of deliveries in flight, those for later included.
     pub in_flight: i32,
 }
 
@@ -40,15 +54,20 @@ impl Cursors {
         Self { claimed_until: HashMap::new(), expires_at: now + CURSOR_LIFETIME }
     }
 
-    /// The refill of `endpoints`, each up to `in_flight` deliveries.
-    pub fn refill(&mut self, endpoints: impl IntoIterator<Item = SubscriptionId>, in_flight: i32, now: Instant) -> Refill {
+    /// The refill of `endpoints`.
+    pub fn refill(&mut self, endpoints: impl IntoIterator<Item = (SubscriptionId, Room)>, now: Instant) -> Refill {
         if now >= self.expires_at {
             self.claimed_until.clear();
             self.expires_at = now + CURSOR_LIFETIME;
         }
-        let due_from = |endpoint| self.claimed_until.get(&endpoint).copied().unwrap_or(DateTime::UNIX_EPOCH);
-        let (subscriptions, due_from) = endpoints.into_iter().map(|endpoint| (endpoint.uuid(), due_from(endpoint))).unzip();
-        Refill { subscriptions, due_from, in_flight }
+        let mut refill = Refill::default();
+        for (endpoint, room) in endpoints {
+            refill.subscriptions.push(endpoint.uuid());
+            refill.due_from.push(self.claimed_until.get(&endpoint).copied().unwrap_or(DateTime::UNIX_EPOCH));
+            refill.most.push(i32::try_from(room.most).unwrap_or(i32::MAX));
+            refill.in_flight.push(room.in_flight);
+        }
+        refill
     }
 
     /// Notes that a delivery that was due at this time was claimed.
@@ -72,7 +91,8 @@ mod tests {
         for seconds in [2, 3, 1] {
             cursors.advance(one, noon + TimeDelta::seconds(seconds));
         }
-        assert_eq!(cursors.refill([one, other], 50, now).due_from, [noon + TimeDelta::seconds(3), DateTime::UNIX_EPOCH]);
-        assert_eq!(cursors.refill([one, other], 50, now + CURSOR_LIFETIME).due_from, [DateTime::UNIX_EPOCH; 2]);
+        let both = [one, other].map(|endpoint| (endpoint, Room { most: 1, in_flight: 50 }));
+        assert_eq!(cursors.refill(both, now).due_from, [noon + TimeDelta::seconds(3), DateTime::UNIX_EPOCH]);
+        assert_eq!(cursors.refill(both, now + CURSOR_LIFETIME).due_from, [DateTime::UNIX_EPOCH; 2]);
     }
 }

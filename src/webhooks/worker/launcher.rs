@@ -2,14 +2,22 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
+use tokio::time::sleep;
 
+use crate::kernel::error_chain::chain;
+use crate::kernel::ids::SubscriptionId;
 use crate::kernel::lifecycle::Lifecycle;
+use crate::webhooks::delivery_state::Verdict;
 use crate::webhooks::permits::{Flight, InFlight, Permit};
 use crate::webhooks::sending::Attempt;
 use crate::webhooks::tracks::Track;
+use crate::webhooks::worker::RETRY_DELAY;
+use crate::webhooks::worker::ahead::{self, Ahead, Permitted};
 use crate::webhooks::worker::heavy::Heavy;
+use crate::webhooks::worker::wake::Wake;
 use crate::webhooks::{Claimed, Webhooks};
 
 /// A finished attempt, with the permit it holds until it is recorded.
@@ -18,8 +26,10 @@ pub type Ended = (Attempt, Flight);
 pub struct Launcher {
     webhooks: Webhooks,
     lifecycle: Lifecycle,
+    wake: Arc<Wake>,
     heavy: Arc<Heavy>,
     recorders: HashMap<Track, ToRecorder>,
+    ahead: Ahead,
 }
 
 /// The way to a recorder.
@@ -32,25 +42,92 @@ pub struct ToRecorder {
 
 impl Launcher {
     /// A launcher whose attempts are passed to the recorder of their track when they have ended.
-    pub fn new(webhooks: Webhooks, lifecycle: Lifecycle, heavy: Arc<Heavy>, recorders: HashMap<Track, ToRecorder>) -> Self {
-        Self { webhooks, lifecycle, heavy, recorders }
+    pub fn new(
+        webhooks: Webhooks,
+        lifecycle: Lifecycle,
+        wake: Arc<Wake>,
+        heavy: Arc<Heavy>,
+        recorders: HashMap<Track, ToRecorder>,
+    ) -> Self {
+        Self { webhooks, lifecycle, wake, heavy, recorders, ahead: Ahead::default() }
     }
 
     /// Sends claimed deliveries. There is a permit for each; unused permits are released.
-    pub fn send_all(&self, claimed: Vec<Claimed>, permits: impl IntoIterator<Item = Permit>) {
-        for (claimed, permit) in claimed.into_iter().zip(permits) {
-            self.send(claimed, permit);
+    pub fn send_all(self: &Arc<Self>, claimed: Vec<Claimed>, permits: impl IntoIterator<Item = Permit>) {
+        for permitted in claimed.into_iter().zip(permits) {
+            self.send(permitted);
         }
     }
 
-    fn send(&self, claimed: Claimed, permit: Permit) {
+    /// Sends those deliveries that are claimed in place of `ended` attempts to the endpoint, now that these are recorded. What has no place
+    /// yet stands in line.
+    pub fn send_in_place_of(self: &Arc<Self>, endpoint: SubscriptionId, ended: usize, claimed: Vec<Permitted>) {
+        for permitted in self.ahead.recorded(endpoint, ended, claimed, Instant::now()) {
+            self.send(permitted);
+        }
+        if self.lifecycle.stopping().is_cancelled() {
+            self.send_all_back();
+        }
+    }
+
+    fn send(self: &Arc<Self>, permitted: Permitted) {
+        let launcher = Arc::clone(self);
+        self.lifecycle.spawn(async move {
+            let mut next = Some(permitted);
+            while let Some((claimed, permit)) = next {
+                next = launcher.attempt(claimed, permit).await;
+            }
+        });
+    }
+
+    /// Makes an attempt, and returns the delivery that follows in its place.
+    async fn attempt(self: &Arc<Self>, claimed: Claimed, permit: Permit) -> Option<Permitted> {
         let in_flight = self.webhooks.delivering.permits.in_flight(claimed.company);
         let recorder = &self.recorders[&self.heavy.track_of(claimed.company, in_flight)];
-        let (webhooks, ended, flight) = (self.webhooks.clone(), recorder.ended.clone(), recorder.in_flight.begin(permit, claimed.company));
+        let (endpoint, flight) = (claimed.subscription, recorder.in_flight.begin(permit, claimed.company));
+        let attempt = self.webhooks.send(claimed).await;
+        let next = match attempt.outcome.verdict(attempt.ended_at) {
+            Verdict::Acknowledged => self.ahead.ended(endpoint),
+            Verdict::Gone | Verdict::Failed { .. } => {
+                self.send_back(self.ahead.failed(endpoint));
+                None
+            }
+        };
+        // The channel is closed when the recorder has given up on the database; the lease then expires.
+        let _ = recorder.ended.send((attempt, flight)).await;
+        next
+    }
+
+    /// Returns to the queue what stands in line for long, until the program ends, and then everything.
+    pub async fn keep_lines_short(self: Arc<Self>) {
+        let stopping = self.lifecycle.stopping().clone();
+        while stopping.run_until_cancelled(sleep(ahead::LONGEST_WAIT / 2)).await.is_some() {
+            self.send_back(self.ahead.leave_after(ahead::LONGEST_WAIT, Instant::now()));
+        }
+        self.send_all_back();
+    }
+
+    fn send_all_back(&self) {
+        self.send_back(self.ahead.leave_after(Duration::ZERO, Instant::now()));
+    }
+
+    /// Gives deliveries back, and tries again while the database does not answer and the program does not end. Otherwise their leases expire.
+    fn send_back(&self, deliveries: Vec<Permitted>) {
+        if deliveries.is_empty() {
+            return;
+        }
+        let (webhooks, lifecycle, wake) = (self.webhooks.clone(), self.lifecycle.clone(), Arc::clone(&self.wake));
+        let ids: Vec<_> = deliveries.iter().map(|(claimed, _)| claimed.delivery).collect();
         self.lifecycle.spawn(async move {
-            let attempt = webhooks.send(claimed).await;
-            // The channel is closed when the recorder has given up on the database; the lease then expires.
-            let _ = ended.send((attempt, flight)).await;
+            while let Err(error) = webhooks.give_back(&ids).await {
+                tracing::warn!(error = chain(&error), "deliveries that were not sent could not be returned to the queue");
+                if lifecycle.stopping().is_cancelled() {
+                    return;
+                }
+                sleep(RETRY_DELAY).await;
+            }
+            drop(deliveries);
+            wake.queued(Vec::new());
         });
     }
 }

@@ -5,6 +5,7 @@
 //! attempts in batches: all that have finished since the last write or are about to finish. With them it claims the next deliveries
 //! to endpoints with a backlog; all other permits are released, and only after the write. A database outage therefore stops claiming
 //! by itself, and the results of attempts made meanwhile wait in memory to be recorded. As long as they run, the *heart* beats.
+//! What is claimed for an endpoint that answers quickly is some deliveries [`ahead`] of what it may have at once.
 //!
 //! These tasks share a few [`tracks`](crate::webhooks::tracks). The [`heavy`] ones have a dispatcher and a recorder each, for companies
 //! with much to do:
@@ -22,6 +23,7 @@
 //! ([`events::PUBLISHED`]), or by a timer; the claimer by fan-out, by the recorders, by a notification of a webhook that is no longer
 //! paused ([`RESUMED`]), or by a timer. Notifications only speed up what polling would find.
 
+mod ahead;
 mod claimer;
 mod dispatcher;
 mod fan_out;
@@ -88,7 +90,8 @@ impl Webhooks {
             ends.push((track, in_flight.clone(), results));
             ways.insert(track, ToRecorder { in_flight, ended });
         }
-        let launcher = Arc::new(Launcher::new(self.clone(), lifecycle.clone(), Arc::clone(heavy), ways));
+        let launcher = Arc::new(Launcher::new(self.clone(), lifecycle.clone(), Arc::clone(wake), Arc::clone(heavy), ways));
+        lifecycle.spawn(Arc::clone(&launcher).keep_lines_short());
         let mut recorders = Vec::new();
         for (track, in_flight, results) in ends {
             let recorder = Recorder::new(track, self.clone(), lifecycle.clone(), Arc::clone(wake), in_flight, Arc::downgrade(&launcher));

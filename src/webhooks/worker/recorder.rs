@@ -9,14 +9,15 @@ use tokio::time::{sleep, timeout_at};
 
 use crate::kernel::database::is_unavailable;
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::SubscriptionId;
+use crate::kernel::ids::{CompanyId, SubscriptionId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::webhooks::Webhooks;
 use crate::webhooks::engine::record::{Gone, Recorded};
-use crate::webhooks::engine::refill::{Cursors, Refill};
+use crate::webhooks::engine::refill::{Cursors, Refill, Room};
 use crate::webhooks::permits::{InFlight, Permit};
 use crate::webhooks::sending::Attempt;
 use crate::webhooks::tracks::Track;
+use crate::webhooks::worker::ahead::{self, Permitted};
 use crate::webhooks::worker::launcher::{Ended, Launcher};
 use crate::webhooks::worker::wake::Wake;
 use crate::webhooks::worker::{BATCH, RETRY_DELAY};
@@ -73,51 +74,54 @@ impl Recorder {
         }
     }
 
-    async fn record(&mut self, attempts: &[Attempt], permits: Vec<Permit>) {
-        let mut ended = BTreeMap::<SubscriptionId, usize>::new();
-        for attempt in attempts {
-            *ended.entry(attempt.subscription).or_default() += 1;
-        }
+    async fn record(&mut self, attempts: &[Attempt], mut permits: Vec<Permit>) {
+        let endpoints = ended_by_endpoint(attempts);
         let launcher = self.launcher.upgrade();
-        let Recorded { gone, claimed, claimed_until } = self.record_surely(attempts, launcher.is_some()).await;
-        for (endpoint, due_at) in claimed_until {
+        let recorded = self.record_surely(attempts, &endpoints, &mut permits, launcher.is_some()).await;
+        for (endpoint, due_at) in recorded.claimed_until {
             self.cursors.advance(endpoint, due_at);
         }
-        for delivery in &claimed {
-            if let Some(left) = ended.get_mut(&delivery.subscription) {
-                *left = left.saturating_sub(1);
+        let mut claimed = BTreeMap::<SubscriptionId, Vec<Permitted>>::new();
+        for (delivery, permit) in recorded.claimed.into_iter().zip(permits) {
+            let permit = permit.for_first_attempt().held_by(delivery.company);
+            claimed.entry(delivery.subscription).or_default().push((delivery, permit));
+        }
+        let mut with_room = Vec::new();
+        for (endpoint, ended) in endpoints {
+            let claimed = claimed.remove(&endpoint).unwrap_or_default();
+            if claimed.len() < ended.attempts {
+                with_room.push(endpoint);
+            }
+            if let Some(launcher) = &launcher {
+                launcher.send_in_place_of(endpoint, ended.attempts, claimed);
             }
         }
-        match launcher {
-            Some(launcher) => launcher.send_all(claimed, permits.into_iter().map(Permit::for_first_attempt)),
-            None => drop(permits),
-        }
-        self.wake.ended(ended.into_iter().filter(|(_, left)| *left > 0).map(|(endpoint, _)| endpoint).collect());
+        self.wake.ended(with_room);
         if attempts.iter().any(|attempt| attempt.in_order) {
             self.wake.ended_in_order();
         }
-        if !gone.is_empty() {
+        if !recorded.gone.is_empty() {
             let webhooks = self.webhooks.clone();
-            self.lifecycle.spawn(async move { webhooks.disable_gone(gone).await });
+            self.lifecycle.spawn(async move { webhooks.disable_gone(recorded.gone).await });
         }
     }
 
     /// Records a batch, and if the database goes on to refuse it, each attempt individually. Endpoints are refilled by the first try
-    /// alone: what waits may be another after an outage.
-    async fn record_surely(&mut self, attempts: &[Attempt], mut refills: bool) -> Recorded {
-        let mut refused = 0;
+    /// alone: what waits may be another after an outage. `permits` are those for what is claimed.
+    async fn record_surely(
+        &mut self,
+        attempts: &[Attempt],
+        ended: &BTreeMap<SubscriptionId, EndedAt>,
+        permits: &mut Vec<Permit>,
+        mut refills: bool,
+    ) -> Recorded {
+        let (webhooks, track, mut refused) = (self.webhooks.clone(), self.track, 0);
         loop {
-            let refill = || {
-                if !refills || self.lifecycle.stopping().is_cancelled() {
-                    return Refill::default();
-                }
-                let permits = &self.webhooks.delivering.permits;
-                let within_their_shares = attempts.iter().filter(|attempt| permits.may_keep(attempt.company));
-                let endpoints = self.wake.refillable(within_their_shares.map(|attempt| attempt.subscription));
-                let in_flight = permits.shares(self.webhooks.settings.endpoint_concurrency()).endpoint;
-                self.cursors.refill(endpoints, in_flight, Instant::now())
+            let refill = || match refills && !self.lifecycle.stopping().is_cancelled() {
+                true => self.refill(ended, permits),
+                false => Refill::default(),
             };
-            let error = match self.webhooks.record_batch(self.track, attempts, refill).await {
+            let error = match webhooks.record_batch(track, attempts, refill).await {
                 Ok(recorded) => return recorded,
                 Err(error) => error,
             };
@@ -129,6 +133,24 @@ impl Recorder {
             }
             sleep(RETRY_DELAY).await;
         }
+    }
+
+    /// The refill of those endpoints that can be, within the shares of their companies. Whoever is quick gets as many deliveries again ahead,
+    /// for which permits are added.
+    fn refill(&mut self, ended: &BTreeMap<SubscriptionId, EndedAt>, permits: &mut Vec<Permit>) -> Refill {
+        let all = &self.webhooks.delivering.permits;
+        let most = self.webhooks.settings.endpoint_concurrency();
+        let in_flight = all.shares(most).endpoint;
+        let within_their_shares = ended.iter().filter(|(_, ended)| all.may_keep(ended.company)).map(|(endpoint, _)| *endpoint);
+        let rooms = self.wake.refillable(within_their_shares).into_iter().map(|endpoint| {
+            let EndedAt { attempts, quick, .. } = ended[&endpoint];
+            let ahead = all.take_ahead(if quick && in_flight == most { attempts } else { 0 });
+            let times = if ahead.is_empty() { 1 } else { ahead::TIMES };
+            let room = Room { most: attempts + ahead.len(), in_flight: in_flight.saturating_mul(times) };
+            permits.extend(ahead);
+            (endpoint, room)
+        });
+        self.cursors.refill(rooms, Instant::now())
     }
 
     /// Records attempts individually after the batch failed repeatedly, so that one bad attempt does not prevent the others from
@@ -145,4 +167,23 @@ impl Recorder {
         }
         gone
     }
+}
+
+/// Attempts to one endpoint that end in one batch.
+#[derive(Clone, Copy, Debug)]
+struct EndedAt {
+    company: CompanyId,
+    attempts: usize,
+    /// Whether all of them were quick, and none has to be followed by one certain other.
+    quick: bool,
+}
+
+fn ended_by_endpoint(attempts: &[Attempt]) -> BTreeMap<SubscriptionId, EndedAt> {
+    let mut endpoints = BTreeMap::new();
+    for attempt in attempts {
+        let ended = endpoints.entry(attempt.subscription).or_insert(EndedAt { company: attempt.company, attempts: 0, quick: true });
+        ended.attempts += 1;
+        ended.quick &= attempt.took <= ahead::QUICK && !attempt.in_order;
+    }
+    endpoints
 }

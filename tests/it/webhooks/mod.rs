@@ -2,6 +2,7 @@
 
 mod cancelling;
 mod chains;
+mod claiming_ahead;
 mod crashes;
 mod delivering;
 mod delivery_log;

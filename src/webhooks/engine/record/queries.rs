@@ -21,8 +21,7 @@ pub struct Limits {
 /// cancelled in flight is not retried. The health of each endpoint is written once for all its attempts; replays do not affect it. Of the
 /// certificates that an endpoint presented, the one that ends first counts.
 ///
-/// For the endpoints of `refill`, as many first attempts are claimed as deliveries have ended, with the time from which each of
-/// them was due. An endpoint that has a rate limit or is paused, or at which an attempt failed, is left to ordinary claims.
+/// For the endpoints of `refill`, first attempts are claimed within their rooms, with the time from which each of them was due. An endpoint that has a rate limit or is paused, or at which an attempt failed, is left to ordinary claims.
 pub async fn record_attempts(
     conn: &mut Connection,
     columns: &Columns,
@@ -82,8 +81,8 @@ pub async fn record_attempts(
              group by subscription_id
          ), refill as (
              select subscription_id, settings.version, due_from,
-                    greatest(0, least(of_each.deliveries, $18::integer - endpoint.in_flight + of_each.deliveries)) as room
-             from unnest($19::uuid[], $20::timestamptz[]) as wanted (subscription_id, due_from)
+                    greatest(0, least(most, wanted.in_flight - endpoint.in_flight + of_each.deliveries)) as room
+             from unnest($18::uuid[], $19::timestamptz[], $20::integer[], $25::integer[]) as wanted (subscription_id, due_from, most, in_flight)
              join of_each using (subscription_id)
              join endpoint using (subscription_id)
              join subscription_endpoints as settings using (subscription_id)
@@ -149,13 +148,14 @@ pub async fn record_attempts(
         now,
         limits.opens_after,
         limits.cool_down as TimeDelta,
-        refill.in_flight,
         &refill.subscriptions,
         &refill.due_from,
+        &refill.most,
         &columns.buckets,
         &columns.certificates as &[Option<DateTime<Utc>>],
         worker.uuid(),
         oldest_recent(now),
+        &refill.in_flight,
     )
     .fetch_all(conn)
     .await?;
