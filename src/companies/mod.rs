@@ -10,6 +10,7 @@
 //!
 //! ```text
 //! access               proves that a request has a valid API key
+//! own_writes           whoever changes something reads it in the next list
 //! limits               how much of the service one company uses
 //! deletion             deleting a company with everything that belongs to it
 //! suspension           suspending a company
@@ -23,6 +24,7 @@ mod api_key;
 mod deletion;
 mod known_key;
 mod limits;
+mod own_writes;
 mod queries;
 mod state;
 mod suspension;
@@ -36,6 +38,7 @@ pub use access::bearer;
 pub use api_key::ApiKey;
 pub use deletion::{ATTEMPTS, Deletion, DeletionError, TABLES};
 pub use limits::{Admission, RequestLimits, Settings, keep_limits};
+pub use own_writes::note_writes;
 pub use queries::{Company, ListedKey, company_name, count_companies, find_companies, list_api_keys, list_companies, lock};
 pub use state::Companies;
 pub use suspension::{is_suspended, must_not_be_suspended, must_stay_unsuspended, resume_company, suspend_company};
