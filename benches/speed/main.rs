@@ -37,6 +37,7 @@ mod pumping;
 mod queue;
 mod retention;
 mod sign_in;
+mod simulation;
 mod soak;
 mod standstill;
 mod support;
@@ -83,6 +84,7 @@ enum Bench {
     Texts,
     Import,
     Cost,
+    Simulation,
 }
 
 impl Bench {
@@ -117,6 +119,7 @@ impl Bench {
             Self::Texts => texts::measure(figures),
             Self::Import => import::measure(figures),
             Self::Cost => cost::measure(figures),
+            Self::Simulation => simulation::measure(figures),
             Self::Soak => soak::measure(figures, arguments.minutes),
         }
     }
