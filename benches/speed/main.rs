@@ -39,6 +39,7 @@ mod pumping;
 mod queue;
 mod retention;
 mod sign_in;
+mod simulation;
 mod soak;
 mod standstill;
 mod support;
@@ -87,6 +88,7 @@ enum Bench {
     Import,
     Cost,
     Instructions,
+    Simulation,
 }
 
 impl Bench {
@@ -123,6 +125,7 @@ impl Bench {
             Self::Import => import::measure(figures),
             Self::Cost => cost::measure(figures),
             Self::Instructions => instructions::measure(figures, arguments.renew),
+            Self::Simulation => simulation::measure(figures),
             Self::Soak => soak::measure(figures, arguments.minutes),
         }
     }

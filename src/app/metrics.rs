@@ -13,7 +13,7 @@ use futures::future::join_all;
 
 use crate::app::figures::Figures;
 use crate::app::{AppState, Cells};
-use crate::kernel::database::CellName;
+use crate::kernel::database::{self, CellName};
 use crate::kernel::metrics::{Description, Kind, MEDIA_TYPE, Registry, Seconds, joined};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::{cache_metrics, group_metrics};
@@ -96,6 +96,7 @@ impl OfCell {
         let mut registry = Registry::default();
         let pool = &state.companies.pool;
         pool.metrics().register(&mut registry);
+        database::register_replica(&mut registry, pool.replica());
         let figures = Figures::new(pool, state.clock.clone());
         figures.register(&mut registry);
 

@@ -80,6 +80,9 @@ fn single_router(state: AppState, config: &Config) -> Router {
         customers_below: storefront::PATH,
         stopping: lifecycle.stopping().clone(),
     };
+    if let Some(replica) = state.companies.pool.replica() {
+        router = router.layer(from_fn_with_state(replica.clone(), companies::note_writes));
+    }
     let api = router.with_state::<()>(state);
     let production = config.environment() == Environment::Production;
     let api_in_process = Api::new(api.clone());

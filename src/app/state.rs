@@ -142,6 +142,9 @@ impl AppState {
     pub fn new(process: &Process, pool: Pool) -> Self {
         let Process { config, application_key, lifecycle, catalogue, .. } = process;
         let clock = &of_database(&process.clock, &pool);
+        if let Some(replica) = pool.replica() {
+            lifecycle.spawn(replica.clone().follow(lifecycle.stopping().clone()));
+        }
         let companies = Companies::new(pool.clone(), clock.clone(), lifecycle.clone());
         let notifier = CommitNotifier::default();
         lifecycle.spawn(notifier.clone().run(database::background_pool(&pool, "notifications", 1), lifecycle.stopping().clone()));

@@ -10,6 +10,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::callers::{Caller, Who};
 use crate::companies::known_key::KnownKey;
+use crate::companies::own_writes::Asking;
 use crate::companies::{Admission, ApiKey, Companies, queries};
 use crate::kernel::access_log::AskingKey;
 use crate::kernel::client_address::ClientAddress;
@@ -32,6 +33,7 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         // Only code of this process can add one to a request: a page for a signed-in operator.
         if let Some(known) = parts.extensions.get::<Self>() {
+            Asking::note(&parts.extensions, known.who);
             return Ok(known.clone());
         }
         let companies = Companies::from_ref(state);
@@ -39,6 +41,7 @@ where
         let Ok(client) = ClientAddress::from_request_parts(parts, state).await;
         let key = companies.find_key(key.digest(), client).await?;
         AskingKey::note(&parts.extensions, key.id);
+        Asking::note(&parts.extensions, Who::ApiKey(key.id));
         if !key.grant.networks.admit(client.ip()) {
             return Err(ProblemCode::AddressForbidden.into());
         }

@@ -10,6 +10,7 @@
 //!
 //! ```text
 //! access               proves that a request has a valid API key
+//! own_writes           whoever changes something reads it in the next list
 //! limits               how much of the service one company uses
 //! moving               moving a company to another cell, with everything that belongs to it
 //! deletion             deleting it
@@ -28,6 +29,7 @@ mod deletion;
 mod known_key;
 mod limits;
 pub mod moving;
+mod own_writes;
 mod queries;
 mod standing;
 mod state;
@@ -43,6 +45,7 @@ pub use api_key::ApiKey;
 pub use belongings::{ATTEMPTS, TABLES};
 pub use deletion::{Deletion, DeletionError};
 pub use limits::{Admission, RequestLimits, Settings, keep_limits};
+pub use own_writes::note_writes;
 pub use queries::{Company, ListedKey, company_name, count_companies, find_companies, list_api_keys, list_companies, lock};
 pub use standing::{Standing, must_be_open, must_stay_open, standing};
 pub use state::Companies;

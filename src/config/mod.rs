@@ -301,6 +301,7 @@ mod tests {
             ("http.max_connections", "0"),
             ("database.max_connections", "0"),
             ("database.acquire_timeout", "0s"),
+            ("database.replica_max_lag", "0s"),
             ("audit_trail.retention", "0s"),
             ("portal.idle_timeout", "0s"),
             ("portal.session_lifetime", "0s"),

@@ -4,7 +4,7 @@
 //! must exist. A change that the database has rolled back because of a conflict is made again.
 
 use crate::callers::Caller;
-use crate::kernel::database::repeated;
+use crate::kernel::database::{Connection, repeated};
 use crate::kernel::ids::{CompanyId, TypedId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::cursor::Cursor;
@@ -28,15 +28,17 @@ pub async fn company_of<R: Resource>(state: &R::State, id: R::Id) -> Result<Opti
 /// One page of the records that match `parameters`.
 pub async fn list<R: Resource>(state: &R::State, caller: &Caller, parameters: &ListParameters) -> Result<Page<R>, Problem> {
     R::require(caller, R::READING)?;
-    let descriptor = R::descriptor(state);
-    let mut conn = state.pool().acquire().await?;
-    let horizon = queries::find_horizon::<R>(&mut conn, &descriptor, caller.into(), parameters).await?;
-    let mut records = queries::list::<R>(&mut conn, &descriptor, caller.into(), parameters, horizon).await?;
-    let more = records.len() > usize::from(parameters.limit);
-    records.truncate(parameters.limit.into());
-    let last = records.last().filter(|_| more);
-    let next = last.map(|last| Cursor { direction: parameters.direction, created_at: last.created_at, id: last.id.into() }).or(horizon);
-    Ok(Page { records: Shown::many(&mut conn, &descriptor, records).await?, next })
+    let descriptor = &R::descriptor(state);
+    let page = |mut conn: Connection| async move {
+        let horizon = queries::find_horizon::<R>(&mut conn, descriptor, caller.into(), parameters).await?;
+        let mut records = queries::list::<R>(&mut conn, descriptor, caller.into(), parameters, horizon).await?;
+        let more = records.len() > usize::from(parameters.limit);
+        records.truncate(parameters.limit.into());
+        let last = records.last().filter(|_| more);
+        let next = last.map(|last| Cursor { direction: parameters.direction, created_at: last.created_at, id: last.id.into() }).or(horizon);
+        Ok(Page { records: Shown::many(&mut conn, descriptor, records).await?, next })
+    };
+    Ok(state.pool().read(caller.who.id(), page).await?)
 }
 
 /// One record, with its [`Resource::details`].

@@ -141,7 +141,12 @@ fn lock(in_flight: &InFlightByCompany) -> MutexGuard<'_, HashMap<CompanyId, usiz
 impl Permits {
     pub fn new(all: usize) -> Self {
         let repetitions = (all - all / 4).min(all.saturating_sub(1)).max(1);
-        Self { all: Arc::new(Semaphore::new(all)), half: all.div_ceil(2), repetitions: Arc::new(Semaphore::new(repetitions)), in_flight: Arc::default() }
+        Self {
+            all: Arc::new(Semaphore::new(all)),
+            half: all.div_ceil(2),
+            repetitions: Arc::new(Semaphore::new(repetitions)),
+            in_flight: Arc::default(),
+        }
     }
 
     /// Takes as many permits as are available for `lane`, at most `most`.

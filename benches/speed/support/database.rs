@@ -16,11 +16,14 @@ pub struct Database {
 
 impl Database {
     pub fn of(service: &Service) -> Self {
+        Self::at(&service.database_url())
+    }
+
+    pub fn at(url: &str) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         // Millions of rows are inserted by one statement.
         let hour = Duration::from_secs(60 * 60);
-        let pool =
-            Pool::new(service.database_url().parse().unwrap(), Limits { connections: 1, acquire_timeout: hour, statement_timeout: hour });
+        let pool = Pool::new(url.parse().unwrap(), Limits { connections: 1, acquire_timeout: hour, statement_timeout: hour });
         let connection = runtime.block_on(pool.acquire()).unwrap();
         Self { runtime, connection }
     }

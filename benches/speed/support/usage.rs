@@ -13,9 +13,12 @@ pub fn resident_mib(service: &Service) -> f64 {
 
 /// Processor time of the service and all processes of its PostgreSQL, in seconds.
 pub fn cpu_seconds(service: &Service) -> f64 {
-    let of_postgres = service.postmaster();
-    let ticks: u64 =
-        processes().filter_map(|process| Ticks::of(process, &[service.process(), of_postgres])).map(|Ticks(ticks)| ticks).sum();
+    cpu_seconds_of(service.process(), service.postmaster())
+}
+
+/// Processor time of a process and all processes of a PostgreSQL, in seconds.
+pub fn cpu_seconds_of(program: u32, postmaster: u32) -> f64 {
+    let ticks: u64 = processes().filter_map(|process| Ticks::of(process, &[program, postmaster])).map(|Ticks(ticks)| ticks).sum();
     // Linux reports hundredths of a second, whatever its internal resolution.
     ticks as f64 / 100.0
 }

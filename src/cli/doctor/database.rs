@@ -1,4 +1,4 @@
-//! Checks of the database: connection, migrations, roles, clock, and declared extensions.
+//! Checks of the database: connection, migrations, roles, clock, standby, and declared extensions.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -7,7 +7,7 @@ use crate::cli::doctor::Finding::{self, Bad, Good, Note};
 use crate::config::Config;
 use crate::declared::Declared;
 use crate::kernel::clock::Clock;
-use crate::kernel::database::{Pool, is_forbidden, server_version};
+use crate::kernel::database::{Comparison, Pool, Replica, is_forbidden, server_version};
 use crate::kernel::error_chain::chain;
 use crate::kernel::migrations;
 use crate::kernel::migrations::rights::{self, Amiss, Power};
@@ -26,7 +26,24 @@ pub(super) async fn look(pool: &Pool) -> Vec<(&'static str, Finding)> {
         }
         Err(error) => return vec![("database", Bad(format!("cannot be reached: {}", chain(&error))))],
     };
-    vec![("database", version), ("migrations", migrations(pool).await), ("roles", roles(pool).await), ("clock", clock(pool).await)]
+    let mut findings =
+        vec![("database", version), ("migrations", migrations(pool).await), ("roles", roles(pool).await), ("clock", clock(pool).await)];
+    if let Some(replica) = pool.replica() {
+        findings.push(("standby", standby(replica).await));
+    }
+    findings
+}
+
+/// Whether lists can be read from the standby.
+async fn standby(replica: &Replica) -> Finding {
+    match replica.compare().await {
+        Err(error) => Bad(format!("cannot be asked, so lists are read from the primary: {}", chain(&error))),
+        Ok(Comparison::NoStandby) => Bad("is none, so lists are read from the primary: see database.replica_url".to_owned()),
+        Ok(Comparison::OtherTimeline) => {
+            Note("follows another timeline than the primary, or has not noted yet that it follows this one: until then lists are read from the primary".to_owned())
+        }
+        Ok(Comparison::Behind { bytes }) => Good(format!("answers, and is {bytes} bytes behind")),
+    }
 }
 
 /// Whether the role of the service may do what it has to and, if another one owns the tables, nothing else.

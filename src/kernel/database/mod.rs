@@ -11,6 +11,7 @@ mod notifications;
 mod pool;
 pub mod programs;
 mod repeated;
+mod replica;
 mod servers;
 mod session;
 mod settings;
@@ -28,6 +29,7 @@ pub use crate::kernel::database::metrics::Metrics;
 pub use crate::kernel::database::notifications::Notifications;
 pub use crate::kernel::database::pool::{Limits, Pool};
 pub use crate::kernel::database::repeated::{MayBeConflict, repeated};
+pub use crate::kernel::database::replica::{Comparison, Replica, Standing, register as register_replica};
 pub use crate::kernel::database::servers::Servers;
 pub use crate::kernel::database::settings::{CellSettings, Settings};
 pub use crate::kernel::database::transaction::Transaction;
@@ -98,11 +100,18 @@ pub fn pool(url: &DatabaseUrl, settings: &Settings) -> Pool {
         statement_timeout: settings.statement_timeout,
     };
     let servers = url.servers().application_name("portico");
-    match &settings.owner_url {
+    let pool = match &settings.owner_url {
         None => Pool::new(servers, limits),
         Some(owner) => {
             let of_owner = Limits { connections: OWNERS_CONNECTIONS, statement_timeout: BACKGROUND_STATEMENT_TIMEOUT, ..limits };
             Pool::owned_by((owner.servers().application_name("portico owner"), of_owner), servers, limits)
+        }
+    };
+    match &settings.replica_url {
+        None => pool,
+        Some(url) => {
+            let replica = Replica::of(&pool, url.servers().standbys().application_name("portico lists"), settings.replica_max_lag);
+            pool.reading_from(replica)
         }
     }
 }

@@ -3,7 +3,7 @@
 //! A connection goes back to its pool at once, without a question to the server, so the next statement need not wait for an answer to it.
 //! What was interrupted is not kept: see [`Connection`].
 
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use deadpool::managed::{self, Object, PoolError, QueueMode, Timeouts};
@@ -13,11 +13,13 @@ use futures::stream::{self, BoxStream, StreamExt};
 use sqlx::postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo};
 use sqlx::{Connection as _, Describe, Either, Execute, Executor, Postgres, SqlStr};
 use tokio::time::timeout;
+use uuid::Uuid;
 
 use crate::kernel::clock::Clock;
 use crate::kernel::database::connection::Connection;
 use crate::kernel::database::connector::Connector;
 use crate::kernel::database::metrics::{Metrics, Waits};
+use crate::kernel::database::replica::Replica;
 use crate::kernel::database::servers::Servers;
 use crate::kernel::database::transaction::Transaction;
 
@@ -59,6 +61,8 @@ struct Inner {
     waits: Waits,
     /// The connections of the role that owns the tables, if that is another one.
     owner: Option<Pool>,
+    /// The standby that lists are read from, if there is one.
+    replica: OnceLock<Replica>,
 }
 
 /// A pool as its metrics see it, which do not keep it.
@@ -100,7 +104,7 @@ impl Pool {
             .build()
             .expect("a runtime is given for the timeouts");
         let (tidied_at, waits) = (Mutex::new(Instant::now()), metrics.of_pool(name));
-        let inner = Arc::new(Inner { connections, servers, limits, tidied_at, name, metrics, waits, owner });
+        let inner = Arc::new(Inner { connections, servers, limits, tidied_at, name, metrics, waits, owner, replica: OnceLock::new() });
         inner.metrics.observe(Observed(Arc::downgrade(&inner)));
         Self(inner)
     }
@@ -129,6 +133,31 @@ impl Pool {
     /// The role of this pool, if the settings name another one that owns the tables.
     pub fn guest(&self) -> Option<&str> {
         Some(self.0.servers.role()).filter(|role| *role != self.owner().0.servers.role())
+    }
+
+    /// The same pool, with a standby that [`Pool::read`] asks.
+    pub(super) fn reading_from(self, replica: Replica) -> Self {
+        self.0.replica.get_or_init(|| replica);
+        self
+    }
+
+    /// The standby that lists are read from, if there is one.
+    pub fn replica(&self) -> Option<&Replica> {
+        self.0.replica.get()
+    }
+
+    /// Reads what decides nothing, such as a list: from the standby, if there is one that has everything that `reader` has written and is not too
+    /// far behind. Otherwise, and again if that fails, from this pool.
+    pub async fn read<T, F>(&self, reader: Option<Uuid>, work: impl Fn(Connection) -> F) -> Result<T, sqlx::Error>
+    where
+        F: Future<Output = Result<T, sqlx::Error>>,
+    {
+        if let Some(replica) = self.replica()
+            && let Some(done) = replica.read(reader, &work).await
+        {
+            return Ok(done);
+        }
+        work(self.acquire().await?).await
     }
 
     /// The clock of the database.
@@ -170,11 +199,14 @@ impl Pool {
         Transaction::begin(self.acquire().await?, "begin").await
     }
 
-    /// Lets nobody take a connection any more, of the owner neither, and closes those that nobody uses.
+    /// Lets nobody take a connection any more, of the owner or the standby neither, and closes those that nobody uses.
     pub async fn close(&self) {
         self.close_own().await;
         if let Some(owner) = &self.0.owner {
             owner.close_own().await;
+        }
+        if let Some(replica) = self.replica() {
+            futures::future::join_all(replica.pools().map(Pool::close_own)).await;
         }
     }
 

@@ -1,7 +1,7 @@
-//! The servers of a deployment: of those that the URL names, the one that accepts writes is used.
+//! The servers of a deployment: of those that the URL names, the one that accepts writes is used, or one that is a standby.
 //!
 //! After a failover it is another one than before. Whoever opens a connection finds it: the server that was found last is asked first, the
-//! next ones as soon as it refuses or is silent for a moment, and the first one that is writable wins. Each connection tells the server's
+//! next ones as soon as it refuses or is silent for a moment, and the first one in the wanted role wins. Each connection tells the server's
 //! time as well, see [`ServerClock`].
 
 use std::io;
@@ -31,13 +31,42 @@ pub(super) const WANTED: &str = "target_session_attrs";
 pub struct Servers {
     /// At least one.
     options: Vec<PgConnectOptions>,
+    role: ServerRole,
     shared: Arc<Shared>,
+}
+
+/// What a server has to be to be used.
+#[derive(Clone, Copy, Debug)]
+enum ServerRole {
+    /// It accepts writes.
+    Primary,
+    /// It follows a primary.
+    Standby,
+}
+
+impl ServerRole {
+    /// Asks for the time, whether the server is something else, and whether the session has the settings of [`session::MARK`].
+    fn question(self) -> &'static str {
+        match self {
+            Self::Primary => {
+                "select clock_timestamp(), current_setting('transaction_read_only')::boolean, current_setting($1, true) is not distinct from $2"
+            }
+            Self::Standby => "select clock_timestamp(), not pg_is_in_recovery(), current_setting($1, true) is not distinct from $2",
+        }
+    }
+
+    fn refusal(self) -> io::Error {
+        match self {
+            Self::Primary => io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "the database server is read-only"),
+            Self::Standby => io::Error::other("the database server is no standby"),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// The place of the server that was writable when it was asked last.
-    writable: AtomicUsize,
+    /// The place of the server that had the wanted role when it was asked last.
+    found: AtomicUsize,
     clock: ServerClock,
 }
 
@@ -46,7 +75,12 @@ impl Servers {
     pub fn with<V: ToString>(&self, settings: impl IntoIterator<Item = (&'static str, V)>) -> Self {
         let settings: Vec<_> = settings.into_iter().map(|(name, value)| (name, value.to_string())).collect();
         let options = self.options.iter().map(|options| options.clone().options(settings.iter().map(|(name, value)| (name, value))));
-        Self { options: options.collect(), shared: Arc::clone(&self.shared) }
+        Self { options: options.collect(), role: self.role, shared: Arc::clone(&self.shared) }
+    }
+
+    /// Those of the servers that are standbys.
+    pub fn standbys(self) -> Self {
+        Self { role: ServerRole::Standby, ..self }
     }
 
     /// The same servers, which are told who connects.
@@ -57,7 +91,7 @@ impl Servers {
 
     /// How to connect to the server that was writable when it was asked last.
     pub fn last_writable(&self) -> &PgConnectOptions {
-        &self.options[self.shared.writable.load(Ordering::Relaxed)]
+        &self.options[self.shared.found.load(Ordering::Relaxed)]
     }
 
     /// The role that connects.
@@ -65,14 +99,14 @@ impl Servers {
         self.options[0].get_username()
     }
 
-    /// The clock of the writable server.
+    /// The clock of the server.
     pub fn clock(&self) -> &ServerClock {
         &self.shared.clock
     }
 
-    /// Connects to the writable server.
+    /// Connects to the server that has the wanted role.
     pub async fn connect(&self) -> Result<PgConnection, sqlx::Error> {
-        let first = self.shared.writable.load(Ordering::Relaxed);
+        let first = self.shared.found.load(Ordering::Relaxed);
         let mut places = (0..self.options.len()).map(|step| (first + step) % self.options.len());
         let (mut asked, mut failure) = (FuturesUnordered::new(), None);
         loop {
@@ -84,10 +118,10 @@ impl Servers {
             };
             match answer {
                 Some(Ok((place, conn))) => {
-                    self.shared.writable.store(place, Ordering::Relaxed);
+                    self.shared.found.store(place, Ordering::Relaxed);
                     return Ok(conn);
                 }
-                // Of several reasons, that of the server that was writable before says most.
+                // Of several reasons, that of the server that was used before says most.
                 Some(Err(error)) => failure = failure.or(Some(error)),
                 None => return Err(failure.expect("there is at least one server, and it has failed")),
             }
@@ -102,7 +136,7 @@ impl Servers {
         Ok((place, conn))
     }
 
-    /// Asks the server for its time, and whether it is writable.
+    /// Asks the server for its time, and whether it has the wanted role.
     pub async fn ask(&self, conn: &mut PgConnection) -> Result<(), sqlx::Error> {
         self.look(conn).await.map(drop)
     }
@@ -110,15 +144,10 @@ impl Servers {
     /// The same; returns whether the session has its settings.
     async fn look(&self, conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
         let asked = Instant::now();
-        let (time, is_read_only, has_settings): (DateTime<Utc>, bool, bool) = sqlx::query_as(
-            "select clock_timestamp(), current_setting('transaction_read_only')::boolean, current_setting($1, true) is not distinct from $2",
-        )
-        .bind(session::MARK.0)
-        .bind(session::MARK.1)
-        .fetch_one(conn)
-        .await?;
-        if is_read_only {
-            return Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "the database server is read-only").into());
+        let (time, is_another, has_settings): (DateTime<Utc>, bool, bool) =
+            sqlx::query_as(self.role.question()).bind(session::MARK.0).bind(session::MARK.1).fetch_one(conn).await?;
+        if is_another {
+            return Err(self.role.refusal().into());
         }
         self.shared.clock.note(time, asked, Instant::now());
         Ok(has_settings)
@@ -132,7 +161,7 @@ impl FromStr for Servers {
     fn from_str(text: &str) -> Result<Self, sqlx::Error> {
         let marked = |url: &String| Ok(url.parse::<PgConnectOptions>()?.options([session::MARK]));
         let options = urls(text).map_err(sqlx::Error::Configuration)?.iter().map(marked).collect::<Result<_, sqlx::Error>>()?;
-        Ok(Self { options, shared: Arc::default() })
+        Ok(Self { options, role: ServerRole::Primary, shared: Arc::default() })
     }
 }
 

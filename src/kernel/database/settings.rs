@@ -17,6 +17,12 @@ pub struct Settings {
     /// The URL of the role that owns the tables, if that of `url` does not.
     #[serde(deserialize_with = "settings::optional")]
     pub owner_url: Option<DatabaseUrl>,
+    /// A hot standby of the database, which lists and figures are read from.
+    #[serde(deserialize_with = "settings::optional")]
+    pub replica_url: Option<DatabaseUrl>,
+    /// How old what is read there may be. A standby that is further behind is not asked.
+    #[serde(deserialize_with = "settings::time")]
+    pub replica_max_lag: Duration,
     /// The maximum number of pooled connections of this instance, to each cell that does not say otherwise.
     pub max_connections: NonZeroU32,
     /// The share of new companies that the cell of `url` gets, in relation to those of the other cells.
@@ -43,6 +49,9 @@ pub struct CellSettings {
     /// As `database.owner_url`.
     #[serde(default, deserialize_with = "settings::optional")]
     pub owner_url: Option<DatabaseUrl>,
+    /// As `database.replica_url`.
+    #[serde(default, deserialize_with = "settings::optional")]
+    pub replica_url: Option<DatabaseUrl>,
     /// As `database.max_connections`, which is the default.
     #[serde(default)]
     pub max_connections: Option<NonZeroU32>,
@@ -68,6 +77,7 @@ impl Settings {
         let others = self.cells.iter().map(|(name, cell)| Self {
             url: Some(cell.url.clone()),
             owner_url: cell.owner_url.clone(),
+            replica_url: cell.replica_url.clone(),
             max_connections: cell.max_connections.unwrap_or(self.max_connections),
             weight: cell.weight,
             name: name.clone(),

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::callers::{Area, Caller, Scope};
 use crate::kernel::clock::timestamp;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::StoreId;
 use crate::kernel::openapi::{OperationDoc, QueryParameters, object};
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -76,13 +77,16 @@ impl Storefront {
             Period::Day => day,
             Period::Week => first_hour(now, TimeDelta::days(7)),
         };
-        let mut conn = self.pool.acquire().await?;
-        let sign_ins = audit::list_figures(&mut conn, company, since).await?;
-        let texts = sms_guard::list_figures(&mut conn, company, since).await?;
-        let sent = sms_guard::count_sent(&mut conn, company, day).await?;
-        let ids: Vec<_> = sent.iter().map(|(store, _)| *store).collect();
-        let mut budgets: Vec<_> = stores::list_text_budgets(&mut conn, &ids)
-            .await?
+        let count = |mut conn: Connection| async move {
+            let sign_ins = audit::list_figures(&mut conn, company, since).await?;
+            let texts = sms_guard::list_figures(&mut conn, company, since).await?;
+            let sent = sms_guard::count_sent(&mut conn, company, day).await?;
+            let ids: Vec<_> = sent.iter().map(|(store, _)| *store).collect();
+            let budgets = stores::list_text_budgets(&mut conn, &ids).await?;
+            Ok((sign_ins, texts, sent, budgets))
+        };
+        let (sign_ins, texts, sent, budgets) = self.pool.read(caller.who.id(), count).await?;
+        let mut budgets: Vec<_> = budgets
             .into_iter()
             .map(|budget| {
                 let used = sent.iter().find(|(store, _)| *store == budget.store.uuid()).map_or(0, |(_, used)| *used);

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::callers::{Area, Caller, Scope};
 use crate::kernel::clock::timestamp;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::{StoreId, TextId};
 use crate::kernel::openapi::{OperationDoc, object};
 use crate::kernel::problem::Problem;
@@ -158,7 +159,8 @@ pub(super) fn conversion_doc() -> OperationDoc {
 /// `GET texts/conversion`: the conversion of the last 24 hours by country and number range, lowest first.
 pub(super) async fn conversion(State(storefront): State<Storefront>, caller: Caller) -> Result<Json<Value>, Problem> {
     caller.require(Area::Customers, Scope::Read)?;
-    let since = storefront.clock.now() - CONVERSION_WINDOW;
-    let ranges = sms_guard::list_conversion(&mut storefront.pool.acquire().await?, caller.company, since).await?;
+    let (company, since) = (caller.company, storefront.clock.now() - CONVERSION_WINDOW);
+    let count = |mut conn: Connection| async move { sms_guard::list_conversion(&mut conn, company, since).await };
+    let ranges = storefront.pool.read(caller.who.id(), count).await?;
     Ok(Json(json!({ "since": timestamp(since), "ranges": ranges })))
 }

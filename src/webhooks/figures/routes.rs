@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::callers::{Area, Caller, Scope};
 use crate::companies::Companies;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::openapi::{OperationDoc, QueryParameters, object};
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -123,8 +124,9 @@ async fn company(
 ) -> Result<Json<Value>, Problem> {
     caller.require(Area::Traffic, Scope::Read)?;
     let Query(Asked { period }) = asked.map_err(|error| invalid(error.body_text()))?;
-    let mut conn = webhooks.pool().acquire().await?;
-    let figures = figures::of_company(&mut conn, caller.company, period, webhooks.clock.now()).await?;
+    let (company, now) = (caller.company, webhooks.clock.now());
+    let count = |mut conn: Connection| async move { figures::of_company(&mut conn, company, period, now).await };
+    let figures = webhooks.pool().read(caller.who.id(), count).await?;
     Ok(Json(json!({ "figures": figures.present() })))
 }
 
@@ -182,8 +184,9 @@ impl Webhooks {
     /// The figures of those of the webhooks that there are, and how each of them stands.
     async fn figures_of(&self, caller: &Caller, ids: &[SubscriptionId], period: Period) -> Result<Vec<Value>, Problem> {
         let now = self.clock.now();
-        let mut conn = self.pool().acquire().await?;
-        let found = figures::of_webhooks(&mut conn, caller.company, caller.grant.owner.as_ref(), ids, period, now).await?;
+        let owner = caller.grant.owner.as_ref();
+        let count = |mut conn: Connection| async move { figures::of_webhooks(&mut conn, caller.company, owner, ids, period, now).await };
+        let found = self.pool().read(caller.who.id(), count).await?;
         let present = |(condition, figures): (Condition, Figures)| {
             let mut members = members! { "webhook_id": condition.subscription, "url": condition.url };
             members.extend(condition.present(now));

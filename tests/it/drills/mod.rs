@@ -17,5 +17,6 @@ mod rolling_restart;
 mod rolling_upgrade;
 mod silent_nameserver;
 mod slow_database;
+mod standby;
 mod stopped_database;
 mod used_up_connections;
