@@ -26,14 +26,14 @@ impl Webhooks {
     pub async fn create_partitions(&self) -> Result<(), HousekeepingError> {
         let Some(lease) = daily_partitions::keep_house(&self.worker_pool).await? else { return Ok(()) };
         let create = async { create_ahead(&mut self.worker_pool.owner().acquire_patient().await?, self.clock.now()).await };
-        lease.during(create).await
+        lease.during(Box::pin(create)).await
     }
 
     /// Creates the partitions of the coming days and deletes what is past its retention. Events are last: one is needed as long as a
     /// delivery of it is in the log. Does nothing while another instance does it.
     pub async fn maintain_partitions(&self) -> Result<(), HousekeepingError> {
         match daily_partitions::keep_house(&self.worker_pool).await? {
-            Some(lease) => lease.during(self.keep_house()).await,
+            Some(lease) => lease.during(Box::pin(self.keep_house())).await,
             None => Ok(()),
         }
     }
