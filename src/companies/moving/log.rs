@@ -42,7 +42,7 @@ async fn send_some_of(source: &mut Connection, target: &mut Connection, table: &
     let mut arriving = target.begin().await?;
     run(&mut arriving, AT_EASE.to_owned()).await?;
     let with = piece.companions(&mut leaving, table).await?;
-    for (table, chosen) in &with {
+    if let Some((table, chosen)) = &with {
         add_to_table(&mut leaving, &mut arriving, table, &[((*table).to_owned(), chosen.clone())]).await?;
     }
     if add_to_table(&mut leaving, &mut arriving, table, &piece.parts).await? != piece.rows {
@@ -52,7 +52,7 @@ async fn send_some_of(source: &mut Connection, target: &mut Connection, table: &
     for (part, chosen) in &piece.parts {
         run(&mut leaving, format!("delete from {part} where {chosen}")).await?;
     }
-    for (table, chosen) in with {
+    if let Some((table, chosen)) = with {
         run(&mut leaving, format!("delete from {table} where {chosen}")).await?;
     }
     leaving.commit().await?;

@@ -50,6 +50,26 @@ pub(super) async fn supersede_others(
     Ok(())
 }
 
+/// Returns the channel of the existing code, for the response to a repeated request.
+pub(super) async fn find_channel(
+    conn: &mut Connection,
+    store: StoreId,
+    purpose: Purpose,
+    identity: &str,
+    requested_by: Option<CustomerId>,
+) -> Result<Option<String>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "select channel from verification_codes
+         where store_id = $1 and purpose = $2 and identity = $3 and requested_by is not distinct from $4",
+        store.uuid(),
+        purpose.as_str(),
+        identity,
+        requested_by.map(CustomerId::uuid),
+    )
+    .fetch_optional(conn)
+    .await
+}
+
 /// Deletes the code that another one of the same purpose and identity would replace.
 pub(super) async fn forget_code(
     conn: &mut Connection,
