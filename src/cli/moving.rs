@@ -114,7 +114,7 @@ async fn go(config: &Config, from: &CellName, to: &CellName, company: &Company) 
             bar.iter().for_each(|bar| bar.at(rows));
         };
         let stopping = signals::shutdown();
-        let moved = stopping.run_until_cancelled(moving.run(&mut progress)).await;
+        let moved = stopping.run_until_cancelled(Box::pin(moving.run(&mut progress))).await;
         bar.into_iter().for_each(Progress::end);
         match moved {
             Some(moved) => Ok(shown(company, to, moved?)),

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use sqlx::AssertSqlSafe;
 
 use crate::companies::belongings::{ATTEMPTS, HAVE_ATTEMPTS, LEAVES, Part, TABLES, parts};
-use crate::companies::standing::is_suspended;
+use crate::companies::suspension::is_suspended;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
 

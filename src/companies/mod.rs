@@ -18,8 +18,8 @@
 //! suspension           suspending a company
 //! state                what the proof needs: the database and the cache of live keys
 //! known_key            a live key, as it was read
-//! standing             whether a company is served
 //! queries  api_key     the statements on companies and API keys, and how a key is written
+//! standing             whether a company is served
 //! ```
 
 mod access;
@@ -47,9 +47,9 @@ pub use deletion::{Deletion, DeletionError};
 pub use limits::{Admission, RequestLimits, Settings, keep_limits};
 pub use own_writes::note_writes;
 pub use queries::{Company, ListedKey, company_name, count_companies, find_companies, list_api_keys, list_companies, lock};
-pub use standing::{Standing, must_be_open, must_stay_open, standing};
+pub use standing::Standing;
 pub use state::Companies;
-pub use suspension::{resume_company, suspend_company};
+pub use suspension::{must_be_open, must_stay_open, resume_company, standing, suspend_company};
 
 /// Returns the id of the new company, which has no API key yet.
 pub async fn create_company(conn: &mut Connection, name: &str, now: DateTime<Utc>) -> Result<CompanyId, sqlx::Error> {

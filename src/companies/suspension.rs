@@ -1,4 +1,4 @@
-//! Suspending a company: its keys are refused, and nobody enters its console or its portal, until it is resumed.
+//! Suspending a company: its keys are refused, and nobody enters its console or its portal, until it is resumed. And who is refused.
 //!
 //! Its deliveries are held as well ([`crate::webhooks::suspend_company`]): this module knows no subscriber.
 
@@ -7,7 +7,10 @@ use chrono::{DateTime, Utc};
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::Caller;
 use crate::companies::queries;
+use crate::companies::standing::Standing;
 use crate::kernel::database::Connection;
+use crate::kernel::ids::CompanyId;
+use crate::kernel::problem::Problem;
 
 /// Suspends the caller's company, but for its deliveries, in a transaction. Returns `false` if it is suspended already.
 pub async fn suspend_company(conn: &mut Connection, caller: &Caller, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
@@ -31,4 +34,26 @@ async fn set_suspended(
         audit_trail::record(conn, caller, entry, company, now).await?;
     }
     Ok(changed)
+}
+
+/// Whether a company is served. One that does not exist is nobody's to refuse here.
+pub async fn standing(conn: &mut Connection, company: CompanyId) -> Result<Standing, sqlx::Error> {
+    queries::find_standing(conn, company).await
+}
+
+/// Whether the company is suspended, be it for a move.
+pub(super) async fn is_suspended(conn: &mut Connection, company: CompanyId) -> Result<bool, sqlx::Error> {
+    Ok(standing(conn, company).await? != Standing::Open)
+}
+
+/// Refuses whoever acts for a company that is not served.
+pub async fn must_be_open(conn: &mut Connection, company: CompanyId) -> Result<(), Problem> {
+    standing(conn, company).await?.must_be_open()
+}
+
+/// Refuses whoever acts for a company that is not served, and otherwise keeps it from being suspended or moved until the transaction ends: what a
+/// request does that came before is then seen by whoever suspends or moves the company.
+pub async fn must_stay_open(conn: &mut Connection, company: CompanyId) -> Result<(), Problem> {
+    queries::lock_against_suspension(conn, company).await?;
+    must_be_open(conn, company).await
 }

@@ -34,13 +34,14 @@ impl MoveError {
 /// The columns of a table that are copied. Both cells have the same schema.
 pub(super) async fn columns(conn: &mut Connection, table: &str) -> Result<String, sqlx::Error> {
     let names = sqlx::query_scalar!(
-        r#"select quote_ident(attname) as "name!" from pg_attribute
+        r#"select attname::text as "name!" from pg_attribute
            where attrelid = to_regclass($1) and attnum > 0 and not attisdropped and attgenerated = '' order by attname"#,
         table,
     );
-    let mut names = names.fetch_all(conn).await?;
-    names.retain(|name| !OWN_TO_A_DATABASE.contains(&(table, name)));
-    Ok(names.join(", "))
+    let names = names.fetch_all(conn).await?;
+    let copied = names.iter().filter(|name| !OWN_TO_A_DATABASE.contains(&(table, name)));
+    // Some are keywords.
+    Ok(copied.map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", "))
 }
 
 /// Copies the chosen rows of a table, and compares what has arrived: the rows that are chosen by `arrived` there. `order` is that in which the new

@@ -23,7 +23,8 @@ use chrono::{DateTime, Utc};
 
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::Caller;
-use crate::companies::Standing;
+use crate::companies::standing::Standing;
+use crate::companies::suspension::standing;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
 use crate::kernel::problem::Problem;
@@ -48,7 +49,7 @@ pub async fn freeze(conn: &mut Connection, company: CompanyId, now: DateTime<Utc
 pub async fn unfreeze(conn: &mut Connection, company: CompanyId) -> Result<Standing, sqlx::Error> {
     queries::unsuspend_after_move(conn, company).await?;
     queries::delete_step(conn, company).await?;
-    super::standing(conn, company).await
+    standing(conn, company).await
 }
 
 /// The company has arrived, and its log is still to come. Returns whether it is served.
@@ -57,7 +58,7 @@ pub async fn arrive(conn: &mut Connection, company: CompanyId, now: DateTime<Utc
     queries::set_stage(conn, company, Stage::Arrived).await?;
     let (caller, change) = (Caller::command_line(company), Action::Updated(&["cell"]));
     audit_trail::record(conn, &caller, change, ChangedRecord::Company(company), now).await?;
-    super::standing(conn, company).await
+    standing(conn, company).await
 }
 
 /// The log has arrived as well.

@@ -10,12 +10,8 @@ use crate::kernel::ids::CompanyId;
 
 /// What the new cell writes itself.
 const NOT_COPIED: &str = "company_moves";
-/// The log, which follows later ...
+/// The log, which follows later, but for the events of what is still to be delivered.
 pub(super) const LOG: [&str; 3] = ["feed", "events", "deliveries"];
-/// ... but for the events that deliveries which are still to be made send.
-const EVENTS_IN_USE: &str = "select event_id from outbox where company_id = $1 union select event_id from waiting where company_id = $1 \
-                             union select event_id from in_flight where company_id = $1";
-
 /// Copies a company that is leaving into the cell where it goes, and deletes it where it was. Both connections have no open transaction.
 ///
 /// Both transactions are committed, the new cell's first: until the other is, what is there does not count. `progress` is told how many rows
@@ -42,7 +38,7 @@ pub async fn transfer(
     // What others refer to is deleted after them, so it is copied before them.
     for (table, rows) in TABLES.iter().rev().filter(|(table, _)| *table != NOT_COPIED) {
         let chosen = match *table {
-            "events" => format!("id in ({EVENTS_IN_USE})"),
+            "events" => format!("id in ({})", of_open("event_id", &["outbox", "waiting", "in_flight"])),
             table if LOG.contains(&table) => continue,
             _ => (*rows).to_owned(),
         };
@@ -50,11 +46,12 @@ pub async fn transfer(
         copied += copy_table(&mut leaving, &mut arriving, table, &chosen, &arrived, order_of(table)).await?;
         progress(copied);
     }
-    let of_open = of_company(&of_open_deliveries());
-    copied += copy_table(&mut leaving, &mut arriving, ATTEMPTS, &of_open, &of_open, "").await?;
+    let open: Vec<_> = HAVE_ATTEMPTS.into_iter().filter(|table| !LOG.contains(table)).collect();
+    let at_open = of_company(&format!("delivery_id in ({})", of_open("id", &open)));
+    copied += copy_table(&mut leaving, &mut arriving, ATTEMPTS, &at_open, &at_open, "").await?;
     progress(copied);
 
-    run(&mut leaving, format!("delete from {ATTEMPTS} where {of_open}")).await?;
+    run(&mut leaving, format!("delete from {ATTEMPTS} where {at_open}")).await?;
     for (table, rows) in TABLES.iter().filter(|(table, _)| *table != NOT_COPIED && !LOG.contains(table)) {
         run(&mut leaving, format!("delete from {table} where {}", of_company(rows))).await?;
     }
@@ -73,9 +70,8 @@ fn order_of(table: &str) -> &'static str {
     }
 }
 
-/// The attempts at deliveries that have not ended.
-fn of_open_deliveries() -> String {
-    let open = HAVE_ATTEMPTS.iter().filter(|table| !LOG.contains(table));
-    let ids: Vec<_> = open.map(|table| format!("select id from {table} where company_id = $1")).collect();
-    format!("delivery_id in ({})", ids.join(" union all "))
+/// A column of the rows of a company in these tables.
+fn of_open(column: &str, tables: &[&str]) -> String {
+    let each: Vec<_> = tables.iter().map(|table| format!("select {column} from {table} where company_id = $1")).collect();
+    each.join(" union ")
 }

@@ -95,6 +95,7 @@ async fn a_stream_goes_on_behind_a_test_which_is_never_numbered() {
     let (_receiver, webhook) = world.subscriber("shop.test").await;
     world.publish("driver.online").await;
     world.everything_is_fanned_out().await;
+    world.pass(TimeDelta::milliseconds(1));
     let path = format!("webhooks/{}/test", webhook["id"].as_str().unwrap());
     world.developers(Method::POST, &path, json!({ "event": "payment.succeeded" })).await.ok(201);
     let test: Uuid = sqlx::query_scalar("select id from events where addressed_to is not null").fetch_one(&world.pool).await.unwrap();

@@ -70,20 +70,20 @@ pub async fn insert_token(
              delete from known_clients where customer_id = $2 and exists (select from seen) and client in (
                  select client from known_clients where customer_id = $2 and client <> $11 order by last_seen_at desc offset $15::bigint - 1
              )
-         ), devices as (
+         ), before as (
              select count(*) as known, count(*) filter (where device = $17) > 0 as has_this,
                     count(*) filter (where device = $17 and last_seen_at > $14) > 0 as is_recent
              from seen_devices where customer_id = $2
          ), used as (
              insert into seen_devices (customer_id, device, store_id, last_seen_at)
-             select $2, $17, $6, $4 from admitted, devices where not is_recent and (has_this or known = 0)
+             select $2, $17, $6, $4 from admitted, before where not is_recent and (has_this or known = 0)
              on conflict on constraint seen_devices_pkey do update set last_seen_at = excluded.last_seen_at
          )
          insert into customer_tokens (uuid, customer_id, digest, created_at, last_used_at, expires_at, company_id, device_name)
          select $1, $2, $3, $4, $4, $5, $13, $16 from admitted
          returning id,
              (select count(*) from customer_tokens t where t.customer_id = $2 and t.revoked_at is null and t.expires_at > $4) as "sessions!",
-             (select known > 0 and not has_this from devices) as "on_another_device!""#,
+             (select known > 0 and not has_this from before) as "on_another_device!""#,
         session.uuid(),
         token.customer.uuid(),
         token.digest.as_ref(),

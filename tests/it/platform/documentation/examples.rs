@@ -100,6 +100,7 @@ const BLOCKS: &[(&str, &str, &str, Shown)] = &[
     ("realtime", "js", "A SocketCluster server", SOCKETS),
     ("realtime", "js", "The connection of a customer's app", SOCKETS),
     ("scaling", "toml", "[database.cells.b]", Settings),
+    ("scaling", "toml", "replica_url = ", Settings),
     ("scaling", "json", "cells_away", Output),
     ("sms-providers", "toml", "[sms.vonage]", SMS),
     ("sms-providers", "rs", "`[sms.vonage]`", SMS),
