@@ -24,6 +24,9 @@ pub struct Settings {
     pub concurrency: NonZeroU32,
     /// Maximum number of deliveries sent to one endpoint at once, over all instances; less when few places of the instance are free.
     pub endpoint_concurrency: NonZeroU32,
+    /// An endpoint whose attempts take no longer gets more deliveries claimed than are sent to it at once, so that it need not wait for the next ones.
+    #[serde(deserialize_with = "settings::time")]
+    pub quick_attempt: Duration,
     /// How often an instance looks for due deliveries when nothing wakes it.
     #[serde(deserialize_with = "settings::time")]
     pub poll_interval: Duration,

@@ -21,8 +21,6 @@ use crate::webhooks::permits::Permit;
 
 /// How many times as many deliveries an endpoint has in flight at most as it may have at once.
 pub const TIMES: i32 = 4;
-/// An endpoint has deliveries in line while its attempts take no longer than this.
-pub const QUICK: Duration = Duration::from_millis(100);
 /// How long a delivery stands in line.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(1);
 

@@ -75,7 +75,7 @@ impl Recorder {
     }
 
     async fn record(&mut self, attempts: &[Attempt], mut permits: Vec<Permit>) {
-        let endpoints = ended_by_endpoint(attempts);
+        let endpoints = ended_by_endpoint(attempts, self.webhooks.settings.quick_attempt);
         let launcher = self.launcher.upgrade();
         let recorded = self.record_surely(attempts, &endpoints, &mut permits, launcher.is_some()).await;
         for (endpoint, due_at) in recorded.claimed_until {
@@ -178,12 +178,12 @@ struct EndedAt {
     quick: bool,
 }
 
-fn ended_by_endpoint(attempts: &[Attempt]) -> BTreeMap<SubscriptionId, EndedAt> {
+fn ended_by_endpoint(attempts: &[Attempt], quick: Duration) -> BTreeMap<SubscriptionId, EndedAt> {
     let mut endpoints = BTreeMap::new();
     for attempt in attempts {
         let ended = endpoints.entry(attempt.subscription).or_insert(EndedAt { company: attempt.company, attempts: 0, quick: true });
         ended.attempts += 1;
-        ended.quick &= attempt.took <= ahead::QUICK && !attempt.in_order;
+        ended.quick &= attempt.took <= quick && !attempt.in_order;
     }
     endpoints
 }

@@ -21,6 +21,7 @@ async fn quick_at_first(then: impl IntoIterator<Item = Reply>) -> (World, Receiv
     let world = World::with(&[
         ("webhooks.concurrency", "100"),
         ("webhooks.endpoint_concurrency", "3"),
+        ("webhooks.quick_attempt", "1h"),
         ("webhooks.circuit.opens_after", "3"),
         ("webhooks.poll_interval", "20ms"),
     ])
