@@ -83,7 +83,8 @@ fn count() -> BTreeMap<String, f64> {
     let me = |token: &String| request("GET", "/storefront/v1/customers/me", &[("authorization", &key), ("customer-token", token)], "");
     let tokens: Vec<_> = customers::sign_in(&service).iter().map(me).collect();
     let (mut next_token, mut next_customer) = (tokens.iter().cycle(), 0);
-    let mut next_payment = callbacks::payments(&callbacks::card_gateway(&service));
+    let gateway = callbacks::card_gateway(&service);
+    let mut next_payment = callbacks::payments(&gateway);
     let publisher = Publisher::of(&service);
     let event = publisher.one("order.created");
     let mut caller = Caller::connect(service.address);

@@ -25,7 +25,7 @@ use crate::figures::{Aim, Figures, millis};
 use crate::support::calls::{address_of, request};
 use crate::support::load::load;
 use crate::support::publisher::Publisher;
-use crate::support::service::TIMEOUT;
+use crate::support::process::TIMEOUT;
 use crate::support::sink::Sink;
 use crate::support::usage::cpu_seconds_of;
 
