@@ -40,7 +40,7 @@ impl CellCommand {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
         match self {
             Self::List { json } => list(config, json).await,
-            Self::Drain { name, json } => moving::drain(config, &name, json).await,
+            Self::Drain { name, json } => Box::pin(moving::drain(config, &name, json)).await,
         }
     }
 }

@@ -107,7 +107,7 @@ impl CompanyCommand {
             Self::Resume(Named { name, json }) => {
                 record::print_one(config, json, async |pool| set_suspended(pool, &name, false).await).await
             }
-            Self::Move(arguments) => moving::run(config, arguments).await,
+            Self::Move(arguments) => Box::pin(moving::run(config, arguments)).await,
             Self::Delete { company: Named { name, json }, yes } => {
                 record::print_list(config, json, "tables", async |pool| delete(pool, &name, yes).await).await
             }
