@@ -18,7 +18,7 @@ pub fn measure(figures: &mut Figures) {
     let run = |arguments: &[&str]| run_with(&service, &[("PORTICO_DATABASE__CELLS__B__URL", &cell)], arguments);
 
     let company = Company::found(&service);
-    company.subscribe(&service, &["https://127.0.0.1:9/".to_owned()], "order.created", &json!({}));
+    company.subscribe(&service, &["https://localhost:9999/".to_owned()], "order.created", &json!({}));
     fill(&mut database, &company, open, closed);
     let moved = run(&["company", "move", &company.id.to_string(), "--to", "b", "--json"]);
     let moved = &moved["company"];
