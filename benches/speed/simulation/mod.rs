@@ -24,8 +24,8 @@ use self::companies::Companies;
 use crate::figures::{Aim, Figures, millis};
 use crate::support::calls::{address_of, request};
 use crate::support::load::load;
-use crate::support::publisher::Publisher;
 use crate::support::process::TIMEOUT;
+use crate::support::publisher::Publisher;
 use crate::support::sink::Sink;
 use crate::support::usage::cpu_seconds_of;
 
