@@ -57,17 +57,16 @@ pub async fn find<R: Resource>(state: &R::State, caller: &Caller, id: R::Id) -> 
 pub async fn create<R: Editable>(state: &R::State, caller: &Caller, body: R::Body) -> Result<Shown<R>, Problem> {
     R::require(caller, R::WRITING)?;
     R::before_transaction(state, caller, &body).await?;
-    repeated(|| try_create::<R>(state, caller, body.clone())).await
-}
-
-async fn try_create<R: Editable>(state: &R::State, caller: &Caller, body: R::Body) -> Result<Shown<R>, Problem> {
-    let mut transaction = RecordTransaction::begin(state, caller).await?;
-    let id = R::Id::new(transaction.now);
-    let new = R::create(&mut transaction, id, body).await?;
-    let mut shown = transaction.insert(id, new.fields).await?;
-    transaction.commit().await?;
-    shown.members.extend(new.shown_once);
-    Ok(shown)
+    repeated(async || {
+        let mut transaction = RecordTransaction::begin(state, caller).await?;
+        let id = R::Id::new(transaction.now);
+        let new = R::create(&mut transaction, id, body.clone()).await?;
+        let mut shown = transaction.insert(id, new.fields).await?;
+        transaction.commit().await?;
+        shown.members.extend(new.shown_once);
+        Ok(shown)
+    })
+    .await
 }
 
 /// Changes a record, if its version is the one that the caller has read.
@@ -80,36 +79,28 @@ pub async fn update<R: Editable>(
 ) -> Result<Shown<R>, Problem> {
     R::require(caller, R::WRITING)?;
     R::before_transaction(state, caller, &body).await?;
-    repeated(|| try_update::<R>(state, caller, id, version, body.clone())).await
-}
-
-async fn try_update<R: Editable>(
-    state: &R::State,
-    caller: &Caller,
-    id: R::Id,
-    version: &IfMatch,
-    body: R::Body,
-) -> Result<Shown<R>, Problem> {
-    let mut transaction = RecordTransaction::begin(state, caller).await?;
-    let before = transaction.lock::<R>(id).await?;
-    version.check(before.version)?;
-    let after = R::change(&mut transaction, &before, body).await?;
-    let shown = transaction.update(before, after).await?;
-    transaction.commit().await?;
-    Ok(shown)
+    repeated(async || {
+        let mut transaction = RecordTransaction::begin(state, caller).await?;
+        let before = transaction.lock::<R>(id).await?;
+        version.check(before.version)?;
+        let after = R::change(&mut transaction, &before, body.clone()).await?;
+        let shown = transaction.update(before, after).await?;
+        transaction.commit().await?;
+        Ok(shown)
+    })
+    .await
 }
 
 /// Deletes a record, if its version is the one that the caller has read.
 pub async fn delete<R: Editable>(state: &R::State, caller: &Caller, id: R::Id, version: &IfMatch) -> Result<Shown<R>, Problem> {
     R::require(caller, R::WRITING)?;
-    repeated(|| try_delete::<R>(state, caller, id, version)).await
-}
-
-async fn try_delete<R: Editable>(state: &R::State, caller: &Caller, id: R::Id, version: &IfMatch) -> Result<Shown<R>, Problem> {
-    let mut transaction = RecordTransaction::begin(state, caller).await?;
-    let record = transaction.lock::<R>(id).await?;
-    version.check(record.version)?;
-    let shown = transaction.delete(record).await?;
-    transaction.commit().await?;
-    Ok(shown)
+    repeated(async || {
+        let mut transaction = RecordTransaction::begin(state, caller).await?;
+        let record = transaction.lock::<R>(id).await?;
+        version.check(record.version)?;
+        let shown = transaction.delete(record).await?;
+        transaction.commit().await?;
+        Ok(shown)
+    })
+    .await
 }
