@@ -1,9 +1,12 @@
 //! Copying rows from one database to another, in the binary form of `COPY`, counted and summed up on the way.
 
 use std::hash::{DefaultHasher, Hasher};
-use std::io;
+use std::time::Duration;
+use std::{io, mem};
 
+use axum::body::Bytes;
 use futures::TryStreamExt;
+use futures::stream::BoxStream;
 use sqlx::PgConnection;
 use sqlx::postgres::PgCopyIn;
 use tokio::time::timeout;
@@ -29,21 +32,11 @@ impl Connection {
     pub async fn copy_rows(&mut self, query: &str, to: &mut Self, into: &str) -> Result<Copied, sqlx::Error> {
         let limit = self.limit().max(to.limit());
         let copying = async {
-            let mut rows = self.ready().await?.copy_out_raw(&copy_out(query)).await?;
-            let mut copy = to.ready().await?.copy_in_raw(&format!("copy {into} from stdin (format binary)")).await?;
-            let (mut tally, mut piece) = (Tally::default(), Vec::with_capacity(PIECE));
-            while let Some(bytes) = rows.try_next().await? {
-                tally.take(&bytes);
-                piece.extend_from_slice(&bytes);
-                if piece.len() >= PIECE {
-                    send(&mut copy, &mut piece).await?;
-                }
-            }
-            send(&mut copy, &mut piece).await?;
-            copy.finish().await?;
-            tally.end()
+            let rows = self.ready().await?.copy_out_raw(&copy_out(query)).await?;
+            let copy = to.ready().await?.copy_in_raw(&format!("copy {into} from stdin (format binary)")).await?;
+            pass_on(rows, Some(copy)).await
         };
-        let copied = timeout(limit, copying).await.unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut).into()))?;
+        let copied = in_time(limit, copying).await?;
         self.is_usable_again();
         to.is_usable_again();
         Ok(copied)
@@ -53,14 +46,10 @@ impl Connection {
     pub async fn sum_up(&mut self, query: &str) -> Result<Copied, sqlx::Error> {
         let limit = self.limit();
         let reading = async {
-            let mut rows = self.ready().await?.copy_out_raw(&copy_out(query)).await?;
-            let mut tally = Tally::default();
-            while let Some(bytes) = rows.try_next().await? {
-                tally.take(&bytes);
-            }
-            tally.end()
+            let rows = self.ready().await?.copy_out_raw(&copy_out(query)).await?;
+            pass_on(rows, None).await
         };
-        let copied = timeout(limit, reading).await.unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut).into()))?;
+        let copied = in_time(limit, reading).await?;
         self.is_usable_again();
         Ok(copied)
     }
@@ -70,10 +59,30 @@ fn copy_out(query: &str) -> String {
     format!("copy ({query}) to stdout (format binary)")
 }
 
-async fn send(copy: &mut PgCopyIn<&mut PgConnection>, piece: &mut Vec<u8>) -> Result<(), sqlx::Error> {
-    copy.send(piece.as_slice()).await?;
-    piece.clear();
-    Ok(())
+async fn in_time(limit: Duration, copying: impl Future<Output = Result<Copied, sqlx::Error>>) -> Result<Copied, sqlx::Error> {
+    timeout(limit, copying).await.unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut).into()))
+}
+
+/// Sums up rows, and sends them on if they go anywhere.
+async fn pass_on(
+    mut rows: BoxStream<'_, Result<Bytes, sqlx::Error>>,
+    mut copy: Option<PgCopyIn<&mut PgConnection>>,
+) -> Result<Copied, sqlx::Error> {
+    let (mut tally, mut piece) = (Tally::default(), Vec::with_capacity(PIECE));
+    while let Some(bytes) = rows.try_next().await? {
+        tally.take(&bytes);
+        if let Some(copy) = &mut copy {
+            piece.extend_from_slice(&bytes);
+            if piece.len() >= PIECE {
+                copy.send(mem::take(&mut piece)).await?;
+            }
+        }
+    }
+    if let Some(mut copy) = copy {
+        copy.send(piece).await?;
+        copy.finish().await?;
+    }
+    tally.end()
 }
 
 /// Sums up rows as they come by.
