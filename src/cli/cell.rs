@@ -1,4 +1,4 @@
-//! `portico cell list` and `cell drain`, and which cell a new company gets.
+//! `portico cell list` and `cell drain`.
 
 use clap::Subcommand;
 use serde_json::{Value, json};
@@ -74,26 +74,4 @@ async fn look(pool: &Pool) -> Result<Value, Failure> {
     let companies = if state == "ready" { Some(companies::count_companies(&mut pool.acquire().await?).await?) } else { None };
     let size = database_size(pool).await?;
     Ok(json!({ "state": state, "companies": companies, "megabytes": size / 1_000_000, "postgresql": version }))
-}
-
-/// The cell with the fewest companies in relation to its weight. One without weight gets none, unless it is named; `except` gets none either.
-///
-/// # Errors
-/// A cell cannot be asked: a company must not be put where it does not belong because of that.
-pub(super) async fn of_new_company(config: &Config, except: Option<&CellName>) -> Result<Config, Failure> {
-    let mut cells = config.cells();
-    cells.retain(|cell| Some(&cell.database.name) != except);
-    if cells.len() == 1 {
-        return Ok(cells.into_iter().next().expect("there is one"));
-    }
-    let mut least: Option<(f64, Config)> = None;
-    for config in cells.into_iter().filter(|config| config.database.weight > 0) {
-        let count = async |pool: &Pool| -> Result<i64, Failure> { Ok(companies::count_companies(&mut pool.acquire().await?).await?) };
-        let companies = Database::new(&config).await?.with_migrated(&config, count).await?;
-        let load = (companies + 1) as f64 / f64::from(config.database.weight);
-        if least.as_ref().is_none_or(|(least, _)| load < *least) {
-            least = Some((load, config));
-        }
-    }
-    least.map(|(_, cell)| cell).ok_or_else(|| "no cell takes new companies: each has weight 0 (say which with --cell)".into())
 }

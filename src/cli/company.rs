@@ -3,13 +3,11 @@
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use crate::bootstrap::Database;
 use crate::callers::Caller;
 use crate::cli::Failure;
-use crate::cli::cell::of_new_company;
 use crate::cli::confirmation::confirm;
-use crate::cli::exit::NotFound;
 use crate::cli::moving;
+use crate::cli::placement::{find_company, list_of, of_new_company};
 use crate::cli::progress::Progress;
 use crate::cli::record::{self, parse_name};
 use crate::companies::{self, Company, Deletion};
@@ -86,7 +84,7 @@ impl CompanyCommand {
             Self::List { json } => {
                 let (mut listed, mut failed) = (Vec::new(), None);
                 for of_cell in config.cells() {
-                    let companies = match list(&of_cell).await {
+                    let companies = match list_of(&of_cell).await {
                         Ok(companies) => companies,
                         // One that is away hides none of the others.
                         Err(error) => {
@@ -123,29 +121,13 @@ fn in_cell(mut company: Value, config: &Config, of_cell: &Config) -> Value {
     company
 }
 
-/// The companies of a cell.
-async fn list(config: &Config) -> Result<Vec<Company>, Failure> {
-    let list = async |pool: &Pool| -> Result<_, Failure> { Ok(companies::list_companies(&mut pool.acquire().await?).await?) };
-    Database::new(config).await?.with_migrated(config, list).await
-}
-
 fn shown(company: &Company) -> Value {
     let suspended_at = company.suspended_at.map(timestamp);
     let mut shown = json!({ "id": company.id, "uuid": company.id.uuid(), "name": company.name, "suspended_at": suspended_at });
-    if let Some(stage) = &company.moves {
-        shown["moves"] = stage.as_str().into();
+    if let Some(step) = &company.moves {
+        shown["moves"] = step.to_string().into();
     }
     shown
-}
-
-/// The company with this name or id. Names are not unique.
-pub(super) async fn find(conn: &mut Connection, name: &str) -> Result<Company, Failure> {
-    let mut found = companies::find_companies(conn, name.parse().ok(), name).await?;
-    match (found.pop(), found.is_empty()) {
-        (Some(company), true) => Ok(company),
-        (None, _) => Err(NotFound(format!("there is no company {name}")).into()),
-        (Some(_), false) => Err(format!("several companies are named {name}: say which by its id").into()),
-    }
 }
 
 /// A company is not changed as a whole while it is on its way to another cell.
@@ -159,7 +141,7 @@ async fn must_not_move(conn: &mut Connection, company: CompanyId) -> Result<(), 
 /// Suspends or resumes a company.
 async fn set_suspended(pool: &Pool, name: &str, suspended: bool) -> Result<Value, Failure> {
     let mut conn = pool.acquire().await?;
-    let id = find(&mut conn, name).await?.id;
+    let id = find_company(&mut conn, name).await?.id;
     must_not_move(&mut conn, id).await?;
     let (caller, now) = (Caller::command_line(id), pool.clock().now());
     let changed = match suspended {
@@ -171,13 +153,13 @@ async fn set_suspended(pool: &Pool, name: &str, suspended: bool) -> Result<Value
         (false, false) => return Err("the company is not suspended".into()),
         (true, _) => {}
     }
-    Ok(json!({ "company": shown(&find(&mut conn, &id.to_string()).await?) }))
+    Ok(json!({ "company": shown(&find_company(&mut conn, &id.to_string()).await?) }))
 }
 
 /// Deletes a company, and returns how many rows of each table it had.
 async fn delete(pool: &Pool, name: &str, yes: bool) -> Result<Vec<Value>, Failure> {
     let mut conn = pool.acquire_patient().await?;
-    let company = find(&mut conn, name).await?;
+    let company = find_company(&mut conn, name).await?;
     must_not_move(&mut conn, company.id).await?;
     let mut deletion = Deletion::begin(&mut conn, company.id).await?;
     confirm("Deleting a company", &company.name, yes)?;

@@ -22,6 +22,7 @@ mod listen;
 mod man_pages;
 mod moving;
 mod operator;
+mod placement;
 mod progress;
 mod record;
 mod secret_input;

@@ -8,13 +8,12 @@ use serde_json::{Value, json};
 use crate::app::{Move, Moved, Side, Stuck};
 use crate::bootstrap::{Database, settings_of_cell};
 use crate::cli::Failure;
-use crate::cli::cell::of_new_company;
-use crate::cli::company::find;
 use crate::cli::exit::NotFound;
 use crate::cli::layout::lines;
+use crate::cli::placement::{find_company, list_of, of_new_company};
 use crate::cli::progress::Progress;
 use crate::cli::record;
-use crate::companies::{self, Company};
+use crate::companies::{Company, Stage, Step};
 use crate::config::Config;
 use crate::kernel::database::{CellName, Pool};
 use crate::kernel::signals;
@@ -47,12 +46,14 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<(), Fai
 /// `cell drain`
 pub(super) async fn drain(config: &Config, cell: &CellName, json: bool) -> Result<(), Failure> {
     let mut moved = Vec::new();
-    for company in companies_of(&settings_of_cell(config, cell)?).await? {
-        let to = match bound_for(config, &company).await? {
-            Some(to) if to != *cell => to,
-            // It has come here, and its log is on its way. First that.
-            Some(_) => return Err(format!("{} has not arrived yet: run its move to the end first", company.name).into()),
+    for company in list_of(&settings_of_cell(config, cell)?).await? {
+        let to = match &company.moves {
             None => of_new_company(config, Some(cell)).await?.database.name,
+            // It has come here, and its log is on its way. First that.
+            Some(Step { stage: Stage::Arriving | Stage::Arrived, .. }) => {
+                return Err(format!("{} has not arrived yet: run its move to the end first", company.name).into());
+            }
+            Some(Step { cell, .. }) => cell_named(cell)?,
         };
         complain(&format!("{} goes to {to}", company.name));
         moved.push(go(config, cell, &to, &company).await?);
@@ -61,13 +62,9 @@ pub(super) async fn drain(config: &Config, cell: &CellName, json: bool) -> Resul
     Ok(())
 }
 
-/// Where a company that leaves a cell goes. `None` if it stays there.
-async fn bound_for(config: &Config, company: &Company) -> Result<Option<CellName>, Failure> {
-    let Some(other) = company.moves.as_deref().and_then(|moves| moves.split_once(' ')) else { return Ok(None) };
-    let (stage, cell) = other;
-    let cell = cell.parse().map_err(|_| format!("there is no cell {cell}"))?;
-    settings_of_cell(config, &cell)?;
-    Ok(Some(cell).filter(|_| !stage.starts_with("arriv")))
+/// The cell that a database names as the other one of a move.
+fn cell_named(name: &str) -> Result<CellName, Failure> {
+    Ok(name.parse().map_err(|_| format!("there is no cell {name}"))?)
 }
 
 /// The cell that has a company, or had it before it went to `to`.
@@ -75,7 +72,7 @@ async fn whereabouts(config: &Config, name: &str, to: &CellName) -> Result<(Cell
     let mut there = None;
     for of_cell in config.cells() {
         let look = async |pool: &Pool| -> Result<_, Failure> {
-            match find(&mut pool.acquire().await?, name).await {
+            match find_company(&mut pool.acquire().await?, name).await {
                 Ok(company) => Ok(Some(company)),
                 Err(error) if error.is::<NotFound>() => Ok(None),
                 Err(error) => Err(error),
@@ -91,15 +88,10 @@ async fn whereabouts(config: &Config, name: &str, to: &CellName) -> Result<(Cell
     }
     settings_of_cell(config, to)?;
     let company = there.ok_or_else(|| NotFound(format!("there is no company {name}")))?;
-    match company.moves.as_deref().and_then(|moves| moves.strip_prefix("arrived ")) {
-        Some(from) => Ok((from.parse().map_err(|_| format!("there is no cell {from}"))?, company)),
-        None => Err(format!("{} is in the cell {to} already", company.name).into()),
+    match &company.moves {
+        Some(Step { stage: Stage::Arrived, cell }) => Ok((cell_named(cell)?, company)),
+        _ => Err(format!("{} is in the cell {to} already", company.name).into()),
     }
-}
-
-async fn companies_of(config: &Config) -> Result<Vec<Company>, Failure> {
-    let list = async |pool: &Pool| -> Result<_, Failure> { Ok(companies::list_companies(&mut pool.acquire().await?).await?) };
-    Database::new(config).await?.with_migrated(config, list).await
 }
 
 /// Moves a company. Whoever interrupts that finds it served, where it was or where it went.

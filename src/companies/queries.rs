@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::companies::standing::Standing;
+use crate::companies::standing::{Stage, Standing, Step};
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, KeyId};
 
@@ -21,18 +21,32 @@ pub struct Company {
     /// Since when it is suspended.
     pub suspended_at: Option<DateTime<Utc>>,
     /// How far it is on its way from or to another cell.
-    pub moves: Option<String>,
+    pub moves: Option<Step>,
+}
+
+struct CompanyRow {
+    id: CompanyId,
+    name: String,
+    suspended_at: Option<DateTime<Utc>>,
+    cell: Option<String>,
+    stage: Option<Stage>,
+}
+
+impl From<CompanyRow> for Company {
+    fn from(row: CompanyRow) -> Self {
+        let moves = row.cell.zip(row.stage).map(|(cell, stage)| Step { cell, stage });
+        Self { id: row.id, name: row.name, suspended_at: row.suspended_at, moves }
+    }
 }
 
 /// Every company, the oldest first.
 pub async fn list_companies(conn: &mut Connection) -> Result<Vec<Company>, sqlx::Error> {
-    sqlx::query_as!(
-        Company,
-        r#"select id as "id: CompanyId", name, companies.suspended_at, stage || ' ' || cell as moves
+    let rows = sqlx::query_as!(
+        CompanyRow,
+        r#"select id as "id: CompanyId", name, companies.suspended_at, cell as "cell?", stage as "stage?: Stage"
            from companies left join company_moves on company_id = id order by created_at, id"#
-    )
-    .fetch_all(conn)
-    .await
+    );
+    Ok(rows.fetch_all(conn).await?.into_iter().map(Company::from).collect())
 }
 
 /// How many companies there are, those on their way to another cell aside.
@@ -45,15 +59,14 @@ pub async fn count_companies(conn: &mut Connection) -> Result<i64, sqlx::Error> 
 
 /// The company with this id, or those with this name.
 pub async fn find_companies(conn: &mut Connection, id: Option<CompanyId>, name: &str) -> Result<Vec<Company>, sqlx::Error> {
-    sqlx::query_as!(
-        Company,
-        r#"select id as "id: CompanyId", name, companies.suspended_at, stage || ' ' || cell as moves
+    let rows = sqlx::query_as!(
+        CompanyRow,
+        r#"select id as "id: CompanyId", name, companies.suspended_at, cell as "cell?", stage as "stage?: Stage"
            from companies left join company_moves on company_id = id where id = $1 or name = $2 order by created_at, id"#,
         id.map(CompanyId::uuid),
         name,
-    )
-    .fetch_all(conn)
-    .await
+    );
+    Ok(rows.fetch_all(conn).await?.into_iter().map(Company::from).collect())
 }
 
 /// Suspends a company, or resumes it. Returns whether it was the other way before.

@@ -53,4 +53,4 @@ pub use new_event::{NewEvent, Origin};
 pub use outbox::Outbox;
 pub use publish::{publish, publish_all, publish_without_notify};
 pub use queries::{Columns, PUBLISHED, export_events};
-pub use retention::{create_partitions, create_partitions_since, delete_expired, first_day};
+pub use retention::{create_partitions, create_partitions_as_in, delete_expired};

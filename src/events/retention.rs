@@ -20,15 +20,10 @@ pub async fn create_partitions(conn: &mut Connection, today: NaiveDate) -> Resul
     FEED.create_ahead(conn, today).await
 }
 
-/// The first day that there is a partition of.
-pub async fn first_day(conn: &mut Connection) -> Result<Option<NaiveDate>, sqlx::Error> {
-    EVENTS.first_day(conn).await
-}
-
-/// Creates the partitions of the days since `first`, for events from another database.
-pub async fn create_partitions_since(conn: &mut Connection, first: NaiveDate, today: NaiveDate) -> Result<(), HousekeepingError> {
-    EVENTS.create_since(conn, first, today).await?;
-    FEED.create_since(conn, first, today).await
+/// Creates the partitions of the days that another database has, for events from there.
+pub async fn create_partitions_as_in(other: &mut Connection, conn: &mut Connection) -> Result<(), HousekeepingError> {
+    EVENTS.create_as_in(other, conn).await?;
+    FEED.create_as_in(other, conn).await
 }
 
 /// Deletes the events of days that were over at `kept_since`, except those that wait in the outbox or have a delivery in the log.

@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::companies::moving;
 use crate::events;
@@ -65,14 +65,9 @@ async fn create_ahead(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), H
 }
 
 /// Creates the partitions of the days that another database has, for a log that comes from there.
-pub async fn prepare_days(from: &mut Connection, to: &mut Connection, today: NaiveDate) -> Result<(), HousekeepingError> {
-    if let Some(first) = events::first_day(from).await? {
-        events::create_partitions_since(to, first, today).await?;
-    }
-    if let Some(first) = engine::retention::first_day(from).await? {
-        engine::retention::create_partitions_since(to, first, today).await?;
-    }
-    Ok(())
+pub async fn create_partitions_as_in(other: &mut Connection, conn: &mut Connection) -> Result<(), HousekeepingError> {
+    engine::retention::create_partitions_as_in(other, conn).await?;
+    events::create_partitions_as_in(other, conn).await
 }
 
 /// Runs housekeeping at start-up and every hour. On shutdown the step that runs is given up, and is done again the next time.

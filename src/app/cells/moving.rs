@@ -5,11 +5,11 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use tokio::time::{Instant, sleep};
 
-use crate::companies::moving::{self, MoveError, Stage, Step};
-use crate::companies::{self, Deletion, DeletionError};
+use crate::companies::moving::{self, MoveError};
+use crate::companies::{self, Deletion, DeletionError, Stage, Step};
 use crate::kernel::clock::Clock;
 use crate::kernel::daily_partitions::HousekeepingError;
-use crate::kernel::database::{CellName, Connection, Pool};
+use crate::kernel::database::{CellName, Connection, MayBeConflict, Pool};
 use crate::kernel::ids::CompanyId;
 use crate::kernel::ttl_cache::TTL;
 use crate::webhooks::{self, LONGEST_ATTEMPT};
@@ -93,9 +93,8 @@ impl Move {
         let mut moved = Moved::default();
         let mut frozen: Option<Instant> = None;
         loop {
-            let (here, there) = self.steps(&mut source, &mut target).await?;
             let now = self.now();
-            match (here, there) {
+            match self.steps(&mut source, &mut target).await? {
                 (None, None) => {
                     if !companies::company_exists(&mut source, self.company).await? {
                         return Err(Stuck::Gone);
@@ -136,12 +135,15 @@ impl Move {
                     moved.log_took = begun.elapsed();
                     moving::conclude(&mut target, self.company).await?;
                 }
-                (Some(Stage::Left), None) => self.discard(&mut source).await?,
-                (None, Some(Stage::Arrived)) => moving::conclude(&mut target, self.company).await?,
+                (Some(Stage::Left), None) => {
+                    self.discard(&mut source).await?;
+                    return Ok(moved);
+                }
+                (None, Some(Stage::Arrived)) => {
+                    moving::conclude(&mut target, self.company).await?;
+                    return Ok(moved);
+                }
                 _ => return Err(Stuck::MovesElsewhere(self.to.name.to_string())),
-            }
-            if matches!((here, there), (Some(Stage::Left), None) | (None, Some(Stage::Arrived))) {
-                return Ok(moved);
             }
         }
     }
@@ -149,8 +151,7 @@ impl Move {
     /// Goes back, if the company has not left.
     pub async fn undo(&self) -> Result<(), Stuck> {
         let (mut source, mut target) = self.connect().await?;
-        let (here, there) = self.steps(&mut source, &mut target).await?;
-        match (here, there) {
+        match self.steps(&mut source, &mut target).await? {
             (None, None) => return Ok(()),
             (Some(Stage::Preparing | Stage::Leaving), None) => {}
             (Some(Stage::Leaving), Some(Stage::Arriving)) => self.discard(&mut target).await?,
@@ -178,7 +179,7 @@ impl Move {
     /// Makes the days of the log that the old cell has, so that each row finds its own.
     async fn prepare_days(&self, source: &mut Connection) -> Result<(), Stuck> {
         let mut owner = self.to.pool.owner().acquire_patient().await?;
-        Ok(webhooks::prepare_days(source, &mut owner, self.now().date_naive()).await?)
+        Ok(webhooks::create_partitions_as_in(source, &mut owner).await?)
     }
 
     /// Waits until no attempt is under way. One that does not end in its time is made again where the company goes.

@@ -1,8 +1,8 @@
 //! Copying rows of a company from one cell to another, column by column.
 
-use sqlx::AssertSqlSafe;
+use sqlx::{AssertSqlSafe, Executor};
 
-use crate::kernel::database::{Connection, is_unavailable};
+use crate::kernel::database::{Connection, MayBeConflict, Transaction};
 
 /// What each database numbers by itself, and what refers to such numbers.
 const OWN_TO_A_DATABASE: [(&str, &str); 3] = [("outbox", "position"), ("waiting", "place"), ("endpoints", "cancelled_before")];
@@ -21,18 +21,18 @@ pub enum MoveError {
     Database(#[from] sqlx::Error),
 }
 
-impl MoveError {
-    /// Whether a request that was under way has changed what was being moved, so that the same may succeed now.
-    pub fn is_conflict(&self) -> bool {
-        let Self::Database(error) = self else { return false };
-        // 40: rolled back because of others. 23503: somebody has added to a row that was being deleted.
-        let code = error.as_database_error().and_then(|error| error.code().map(|code| code.into_owned()));
-        !is_unavailable(error) && code.is_some_and(|code| code.starts_with("40") || code == "23503")
+/// A request that was under way has changed what was being moved, or has added to what was being deleted.
+impl MayBeConflict for MoveError {
+    fn is_conflict(&self) -> bool {
+        match self {
+            Self::Database(error) => error.is_conflict() || error.as_database_error().is_some_and(|error| error.is_foreign_key_violation()),
+            Self::NotLeaving | Self::Different(_) => false,
+        }
     }
 }
 
 /// The columns of a table that are copied. Both cells have the same schema.
-pub(super) async fn columns(conn: &mut Connection, table: &str) -> Result<String, sqlx::Error> {
+async fn columns(conn: &mut Connection, table: &str) -> Result<String, sqlx::Error> {
     let names = sqlx::query_scalar!(
         r#"select attname::text as "name!" from pg_attribute
            where attrelid = to_regclass($1) and attnum > 0 and not attisdropped and attgenerated = '' order by attname"#,
@@ -90,9 +90,17 @@ pub(super) async fn run(conn: &mut Connection, statement: String) -> Result<(), 
     sqlx::query(AssertSqlSafe(statement)).persistent(false).execute(conn).await.map(drop)
 }
 
-/// Begins a transaction that waits for another database between its statements.
-pub(super) const BEGIN: &str = "begin isolation level repeatable read";
-/// Nobody ends it for being idle.
-pub(super) const AT_EASE: &str = "set local idle_in_transaction_session_timeout = 0";
-/// What leaves the outbox is not numbered here, but where it goes.
-pub(super) const SENT_ELSEWHERE: &str = "set local portico.numbers_feed = 'on'";
+/// Begins the transaction of the old cell. It sees one state, nobody ends it because it waits for the other cell, and what leaves the outbox in it
+/// is not numbered, but where it goes.
+pub(super) async fn begin_leaving(source: &mut Connection) -> Result<Transaction<'_>, sqlx::Error> {
+    let mut leaving = source.begin_with("begin isolation level repeatable read").await?;
+    leaving.execute("set local idle_in_transaction_session_timeout = 0; set local portico.numbers_feed = 'on'").await?;
+    Ok(leaving)
+}
+
+/// Begins that of the new cell.
+pub(super) async fn begin_arriving(target: &mut Connection) -> Result<Transaction<'_>, sqlx::Error> {
+    let mut arriving = target.begin().await?;
+    arriving.execute("set local idle_in_transaction_session_timeout = 0").await?;
+    Ok(arriving)
+}

@@ -7,7 +7,7 @@ use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
 use crate::companies::belongings::{ATTEMPTS, TABLES, parts};
-use crate::companies::moving::copy::{AT_EASE, BEGIN, MoveError, SENT_ELSEWHERE, add_to_table, run};
+use crate::companies::moving::copy::{MoveError, add_to_table, begin_arriving, begin_leaving, run};
 use crate::companies::moving::transfer::LOG;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
@@ -32,16 +32,13 @@ pub async fn send_some(source: &mut Connection, target: &mut Connection, company
 }
 
 async fn send_some_of(source: &mut Connection, target: &mut Connection, table: &str, company: CompanyId) -> Result<u64, MoveError> {
-    let mut leaving = source.begin_with(BEGIN).await?;
-    run(&mut leaving, AT_EASE.to_owned()).await?;
-    run(&mut leaving, SENT_ELSEWHERE.to_owned()).await?;
+    let mut leaving = begin_leaving(source).await?;
     let piece = choose(&mut leaving, table, company).await?;
     if piece.rows == 0 {
         return Ok(0);
     }
-    let mut arriving = target.begin().await?;
-    run(&mut arriving, AT_EASE.to_owned()).await?;
-    let with = piece.companions(&mut leaving, table).await?;
+    let mut arriving = begin_arriving(target).await?;
+    let with = companions(&mut leaving, table).await?;
     if let Some((table, chosen)) = &with {
         add_to_table(&mut leaving, &mut arriving, table, &[((*table).to_owned(), chosen.clone())]).await?;
     }
@@ -88,19 +85,16 @@ async fn choose(conn: &mut Connection, table: &str, company: CompanyId) -> Resul
     Ok(Piece { rows, parts: found.into_iter().map(|(part, _)| of_part(part)).collect() })
 }
 
-impl Piece {
-    /// What goes with rows of a table, each with its condition: with a number of the feed its event, so that streams which come upon it have both,
-    /// and with a delivery its attempts.
-    async fn companions(&self, conn: &mut Connection, table: &str) -> Result<Option<(&'static str, String)>, sqlx::Error> {
-        let (with, key, chosen) = match table {
-            "feed" => ("events", "id", "event_id"),
-            "deliveries" => (ATTEMPTS, "delivery_id", "id"),
-            _ => return Ok(None),
-        };
-        // The least and the greatest name the days.
-        let ends =
-            format!("select (array_agg({chosen} order by {chosen}))[1], (array_agg({chosen} order by {chosen} desc))[1] from chosen");
-        let (least, greatest): (Uuid, Uuid) = sqlx::query_as(AssertSqlSafe(ends)).persistent(false).fetch_one(conn).await?;
-        Ok(Some((with, format!("{key} between '{least}' and '{greatest}' and {key} in (select {chosen} from chosen)"))))
-    }
+/// What goes with the chosen rows of a table, with its condition: with a number of the feed its event, so that streams which come upon it have both,
+/// and with a delivery its attempts.
+async fn companions(conn: &mut Connection, table: &str) -> Result<Option<(&'static str, String)>, sqlx::Error> {
+    let (with, key, chosen) = match table {
+        "feed" => ("events", "id", "event_id"),
+        "deliveries" => (ATTEMPTS, "delivery_id", "id"),
+        _ => return Ok(None),
+    };
+    // The least and the greatest name the days.
+    let ends = format!("select (array_agg({chosen} order by {chosen}))[1], (array_agg({chosen} order by {chosen} desc))[1] from chosen");
+    let (least, greatest): (Uuid, Uuid) = sqlx::query_as(AssertSqlSafe(ends)).persistent(false).fetch_one(conn).await?;
+    Ok(Some((with, format!("{key} between '{least}' and '{greatest}' and {key} in (select {chosen} from chosen)"))))
 }

@@ -23,7 +23,7 @@ use chrono::{DateTime, Utc};
 
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::Caller;
-use crate::companies::standing::Standing;
+use crate::companies::standing::{Stage, Standing};
 use crate::companies::suspension::standing;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
@@ -31,13 +31,8 @@ use crate::kernel::problem::Problem;
 
 pub use copy::MoveError;
 pub use log::send_some;
-pub use queries::{Stage, Step, find_step};
+pub use queries::{any_awaits_its_log, conclude, find_step, prepare};
 pub use transfer::transfer;
-
-/// Begins a move to a cell. Returns `false` if the company is on its way already.
-pub async fn prepare(conn: &mut Connection, company: CompanyId, to: &str, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
-    queries::insert_step(conn, company, to, now).await
-}
 
 /// Lets the requests of the company wait, in a transaction, whether it is suspended or not.
 pub async fn freeze(conn: &mut Connection, company: CompanyId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
@@ -48,7 +43,7 @@ pub async fn freeze(conn: &mut Connection, company: CompanyId, now: DateTime<Utc
 /// Ends a move on the side of a cell that has the company: it is served there, unless it is suspended. Returns whether it is.
 pub async fn unfreeze(conn: &mut Connection, company: CompanyId) -> Result<Standing, sqlx::Error> {
     queries::unsuspend_after_move(conn, company).await?;
-    queries::delete_step(conn, company).await?;
+    conclude(conn, company).await?;
     standing(conn, company).await
 }
 
@@ -61,19 +56,9 @@ pub async fn arrive(conn: &mut Connection, company: CompanyId, now: DateTime<Utc
     standing(conn, company).await
 }
 
-/// The log has arrived as well.
-pub async fn conclude(conn: &mut Connection, company: CompanyId) -> Result<(), sqlx::Error> {
-    queries::delete_step(conn, company).await
-}
-
 /// Whether the log of the company is still on its way, so that it cannot be searched for everything that there was.
 pub async fn awaits_its_log(conn: &mut Connection, company: CompanyId) -> Result<bool, sqlx::Error> {
     Ok(find_step(conn, company).await?.is_some_and(|step| step.stage == Stage::Arrived))
-}
-
-/// Whether the log of any company is.
-pub async fn any_awaits_its_log(conn: &mut Connection) -> Result<bool, sqlx::Error> {
-    queries::any_arrived(conn).await
 }
 
 /// Refuses what concerns the whole log of a company while it is on its way.

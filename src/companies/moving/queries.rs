@@ -2,33 +2,9 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::companies::standing::{Stage, Step};
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
-
-/// How far a move is, as one of the two cells knows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]
-#[sqlx(type_name = "text", rename_all = "snake_case")]
-pub enum Stage {
-    /// Its deliveries are held.
-    Preparing,
-    /// Its requests have to wait.
-    Leaving,
-    /// It was deleted here, but for its log.
-    Left,
-    /// It is here, and not yet for sure.
-    Arriving,
-    /// It is here for sure, and its log is on its way.
-    Arrived,
-}
-
-/// A move under way.
-#[derive(Debug)]
-pub struct Step {
-    /// The other cell.
-    pub cell: String,
-    /// How far it is.
-    pub stage: Stage,
-}
 
 /// How far the company is on its way from or to another cell.
 pub async fn find_step(conn: &mut Connection, company: CompanyId) -> Result<Option<Step>, sqlx::Error> {
@@ -37,11 +13,13 @@ pub async fn find_step(conn: &mut Connection, company: CompanyId) -> Result<Opti
         .await
 }
 
-pub(super) async fn any_arrived(conn: &mut Connection) -> Result<bool, sqlx::Error> {
+/// Whether the log of any company is on its way.
+pub async fn any_awaits_its_log(conn: &mut Connection) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(r#"select exists (select from company_moves where stage = 'arrived') as "any!""#).fetch_one(conn).await
 }
 
-pub(super) async fn insert_step(conn: &mut Connection, company: CompanyId, to: &str, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+/// Begins a move to a cell. Returns `false` if the company is on its way already.
+pub async fn prepare(conn: &mut Connection, company: CompanyId, to: &str, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let inserted = sqlx::query!(
         "insert into company_moves (company_id, cell, stage, suspended_at, begun_at)
          select id, $2, 'preparing', suspended_at, $3 from companies where id = $1
@@ -89,7 +67,8 @@ pub(super) async fn set_stage(conn: &mut Connection, company: CompanyId, stage: 
     Ok(())
 }
 
-pub(super) async fn delete_step(conn: &mut Connection, company: CompanyId) -> Result<(), sqlx::Error> {
+/// Ends a move on one side: the company is there with its log, or not on its way any more.
+pub async fn conclude(conn: &mut Connection, company: CompanyId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from company_moves where company_id = $1", company.uuid()).execute(conn).await?;
     Ok(())
 }

@@ -3,8 +3,9 @@
 use chrono::{DateTime, Utc};
 
 use crate::companies::belongings::{ATTEMPTS, HAVE_ATTEMPTS, TABLES};
-use crate::companies::moving::copy::{AT_EASE, BEGIN, MoveError, SENT_ELSEWHERE, copy_table, run};
-use crate::companies::moving::queries::{self, Stage};
+use crate::companies::moving::copy::{MoveError, begin_arriving, begin_leaving, copy_table, run};
+use crate::companies::moving::queries;
+use crate::companies::standing::Stage;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
 
@@ -24,13 +25,10 @@ pub async fn transfer(
     now: DateTime<Utc>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<(), MoveError> {
-    let mut leaving = source.begin_with(BEGIN).await?;
-    run(&mut leaving, AT_EASE.to_owned()).await?;
-    run(&mut leaving, SENT_ELSEWHERE.to_owned()).await?;
+    let mut leaving = begin_leaving(source).await?;
     let departure = queries::lock_departure(&mut leaving, company).await?.ok_or(MoveError::NotLeaving)?;
 
-    let mut arriving = target.begin().await?;
-    run(&mut arriving, AT_EASE.to_owned()).await?;
+    let mut arriving = begin_arriving(target).await?;
     let of_company = |condition: &str| condition.replace("$1", &format!("'{}'", company.uuid()));
     let mut copied = copy_table(&mut leaving, &mut arriving, "companies", &of_company("id = $1"), &of_company("id = $1"), "").await?;
     queries::suspend_for_move(&mut arriving, company, now).await?;

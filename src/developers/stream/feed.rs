@@ -145,7 +145,7 @@ impl Feed {
                 page.map(|(page, last)| (page, Position::Behind(last)))
             }
             Position::Earlier(position) => {
-                let first = queries::find_first(&mut conn, self.company).await?.and_then(EventId::made_at);
+                let first = queries::find_first(&mut conn, self.company).await?.and_then(|(id, _)| id.made_at());
                 let until = first.unwrap_or_else(|| self.clock.now()) + EARLIER_SLACK;
                 let page = earlier::list_earlier(&mut conn, self.company, &self.wanted, position, until).await?;
                 Some(page.map_or((Vec::new(), Position::Behind(0)), |(page, last)| (page, Position::Earlier(last))))

@@ -157,9 +157,9 @@ impl Streams {
 
     /// Refuses a position of a company that has moved if events behind it are still on their way. The latest come first.
     async fn must_be_there(&self, conn: &mut Connection, caller: &Caller, position: Option<Position>) -> Result<(), Problem> {
-        let first = queries::find_first_number(conn, caller.company).await?;
+        let first = queries::find_first(conn, caller.company).await?;
         match (position, first) {
-            (Some(Position::Behind(number)), Some(first)) if number + 1 >= first => Ok(()),
+            (Some(Position::Behind(number)), Some((_, first))) if number + 1 >= first => Ok(()),
             _ => Standing::Moving.must_be_open(),
         }
     }

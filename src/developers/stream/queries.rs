@@ -39,20 +39,13 @@ pub(super) async fn find_last(conn: &mut Connection, company: CompanyId) -> Resu
     Ok(row.fetch_optional(conn).await?.map(|row| (row.id, row.number)))
 }
 
-/// The first event of a feed that is still kept.
-pub(super) async fn find_first(conn: &mut Connection, company: CompanyId) -> Result<Option<EventId>, sqlx::Error> {
-    let first = sqlx::query_scalar!(
-        r#"select id as "id!: EventId" from event_feed where company_id = $1 order by number limit 1"#,
+/// The first event of a feed that is still kept, with its number.
+pub(super) async fn find_first(conn: &mut Connection, company: CompanyId) -> Result<Option<(EventId, i64)>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"select id as "id!: EventId", number as "number!" from event_feed where company_id = $1 order by number limit 1"#,
         company.uuid(),
     );
-    first.fetch_optional(conn).await
-}
-
-/// The least number of an event that is there.
-pub(super) async fn find_first_number(conn: &mut Connection, company: CompanyId) -> Result<Option<i64>, sqlx::Error> {
-    let first =
-        sqlx::query_scalar!(r#"select number as "number!" from event_feed where company_id = $1 order by number limit 1"#, company.uuid());
-    first.fetch_optional(conn).await
+    Ok(row.fetch_optional(conn).await?.map(|row| (row.id, row.number)))
 }
 
 /// The position behind an event, and whether the event itself is still to come: it waits in the outbox. `None` if the company has no such event.

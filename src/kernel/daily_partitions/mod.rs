@@ -87,23 +87,18 @@ impl DailyPartitions {
     /// Creates the partitions of today and the coming days. A row that is written at the very moment at which the partition of its
     /// day is created is refused, so this happens before the first row of a program's life.
     pub async fn create_ahead(&self, conn: &mut Connection, today: NaiveDate) -> Result<(), HousekeepingError> {
-        let partitions = self.attached(conn).await?;
-        for day in today.iter_days().take(DAYS_AHEAD).filter(|day| !partitions.iter().any(|partition| partition.day == *day)) {
-            self.create(conn, day).await?;
-        }
-        Ok(())
+        self.create_missing(conn, today.iter_days().take(DAYS_AHEAD)).await
     }
 
-    /// The first day that has a partition.
-    pub async fn first_day(&self, conn: &mut Connection) -> Result<Option<NaiveDate>, sqlx::Error> {
-        Ok(self.attached(conn).await?.iter().map(|partition| partition.day).min())
+    /// Creates the partitions of the days that the same table of another database has, for rows that come from there.
+    pub async fn create_as_in(&self, other: &mut Connection, conn: &mut Connection) -> Result<(), HousekeepingError> {
+        let days = self.attached(other).await?.into_iter().map(|partition| partition.day);
+        self.create_missing(conn, days).await
     }
 
-    /// Creates the partitions of the days from `first` on that are missing, for rows that are written later than they were made.
-    pub async fn create_since(&self, conn: &mut Connection, first: NaiveDate, today: NaiveDate) -> Result<(), HousekeepingError> {
+    async fn create_missing(&self, conn: &mut Connection, days: impl Iterator<Item = NaiveDate>) -> Result<(), HousekeepingError> {
         let partitions = self.attached(conn).await?;
-        for day in first.iter_days().take_while(|day| *day <= today).filter(|day| !partitions.iter().any(|partition| partition.day == *day))
-        {
+        for day in days.filter(|day| !partitions.iter().any(|partition| partition.day == *day)) {
             self.create(conn, day).await?;
         }
         Ok(())

@@ -20,15 +20,10 @@ pub async fn create_partitions(conn: &mut Connection, today: NaiveDate) -> Resul
     ATTEMPTS.create_ahead(conn, today).await
 }
 
-/// The first day that there is a partition of.
-pub async fn first_day(conn: &mut Connection) -> Result<Option<NaiveDate>, sqlx::Error> {
-    DELIVERIES.first_day(conn).await
-}
-
-/// Creates the partitions of the days since `first`, for deliveries from another database.
-pub async fn create_partitions_since(conn: &mut Connection, first: NaiveDate, today: NaiveDate) -> Result<(), HousekeepingError> {
-    DELIVERIES.create_since(conn, first, today).await?;
-    ATTEMPTS.create_since(conn, first, today).await
+/// Creates the partitions of the days that another database has, for deliveries from there.
+pub async fn create_partitions_as_in(other: &mut Connection, conn: &mut Connection) -> Result<(), HousekeepingError> {
+    DELIVERIES.create_as_in(other, conn).await?;
+    ATTEMPTS.create_as_in(other, conn).await
 }
 
 /// Deletes the deliveries of days that were over at `kept_since`, except failed ones, which are kept since `failed_since`; and the
