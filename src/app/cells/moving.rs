@@ -211,6 +211,7 @@ impl Move {
             }
             // What failed is rolled back with its connection.
             (*source, *target) = self.connect().await?;
+            sleep(LOOK_INTERVAL).await;
         }
     }
 

@@ -4,8 +4,10 @@ use sqlx::{AssertSqlSafe, Executor};
 
 use crate::kernel::database::{Connection, MayBeConflict, Transaction};
 
-/// What each database numbers by itself, and what refers to such numbers.
-const OWN_TO_A_DATABASE: [(&str, &str); 3] = [("outbox", "position"), ("waiting", "place"), ("endpoints", "cancelled_before")];
+/// What each database numbers by itself.
+const NUMBERED: [(&str, &str); 2] = [("outbox", "position"), ("waiting", "place")];
+/// Up to which of these numbers deliveries are being cancelled. It means nothing in another database.
+const CANCELLED_BEFORE: (&str, &str) = ("endpoints", "cancelled_before");
 
 /// Why a company did not move.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +15,9 @@ pub enum MoveError {
     /// It is not where it was a moment ago: somebody else moves it as well.
     #[error("the company is not leaving: another command moves it as well")]
     NotLeaving,
+    /// Deliveries are being cancelled, and would be made where the company goes.
+    #[error("deliveries of the company are being cancelled")]
+    Cancelling,
     /// What arrived is not what was sent. Nothing was deleted.
     #[error("the rows of `{0}` are others in the new cell than they were")]
     Different(String),
@@ -21,11 +26,12 @@ pub enum MoveError {
     Database(#[from] sqlx::Error),
 }
 
-/// A request that was under way has changed what was being moved, or has added to what was being deleted.
+/// A request that was under way has changed what was being moved, or has added to what was being deleted; or the worker has something to end.
 impl MayBeConflict for MoveError {
     fn is_conflict(&self) -> bool {
         match self {
             Self::Database(error) => error.is_conflict() || error.as_database_error().is_some_and(|error| error.is_foreign_key_violation()),
+            Self::Cancelling => true,
             Self::NotLeaving | Self::Different(_) => false,
         }
     }
@@ -39,9 +45,22 @@ async fn columns(conn: &mut Connection, table: &str) -> Result<String, sqlx::Err
         table,
     );
     let names = names.fetch_all(conn).await?;
-    let copied = names.iter().filter(|name| !OWN_TO_A_DATABASE.contains(&(table, name)));
+    let copied = names.iter().filter(|name| !NUMBERED.contains(&(table, name)) && (table, name.as_str()) != CANCELLED_BEFORE);
     // Some are keywords.
     Ok(copied.map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", "))
+}
+
+/// Refuses while deliveries are being cancelled. `chosen` are the rows of the company in this table.
+pub(super) async fn must_not_be_cancelling(source: &mut Connection, table: &str, chosen: &str) -> Result<(), MoveError> {
+    let (of, column) = CANCELLED_BEFORE;
+    if table != of {
+        return Ok(());
+    }
+    let any = format!("select exists (select from {of} where {chosen} and {column} is not null)");
+    match sqlx::query_scalar(AssertSqlSafe(any)).persistent(false).fetch_one(source).await? {
+        true => Err(MoveError::Cancelling),
+        false => Ok(()),
+    }
 }
 
 /// Copies the chosen rows of a table, and compares what has arrived: the rows that are chosen by `arrived` there. `order` is that in which the new

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::companies::belongings::{ATTEMPTS, HAVE_ATTEMPTS, TABLES};
-use crate::companies::moving::copy::{MoveError, begin_arriving, begin_leaving, copy_table, run};
+use crate::companies::moving::copy::{MoveError, begin_arriving, begin_leaving, copy_table, must_not_be_cancelling, run};
 use crate::companies::moving::queries;
 use crate::companies::standing::Stage;
 use crate::kernel::database::Connection;
@@ -41,6 +41,7 @@ pub async fn transfer(
             _ => (*rows).to_owned(),
         };
         let (chosen, arrived) = (of_company(&chosen), of_company(rows));
+        must_not_be_cancelling(&mut leaving, table, &chosen).await?;
         copied += copy_table(&mut leaving, &mut arriving, table, &chosen, &arrived, order_of(table)).await?;
         progress(copied);
     }

@@ -1,4 +1,4 @@
-//! What happens beside a move: it fails or is killed, requests come late.
+//! What happens beside a move: it fails or is killed, requests come late, deliveries are being cancelled.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use chrono::TimeDelta;
 use portico::app::{Move, Stuck};
 use portico::companies::Stage;
-use portico::companies::moving;
+use portico::companies::moving::{self, MoveError};
 use portico::kernel::crypto::ApplicationKey;
 use portico::webhooks;
 use reqwest::StatusCode;
@@ -131,6 +131,32 @@ async fn what_a_late_request_changes_or_adds_moves_too() {
     assert_eq!(of_late, 1, "{}", a.get("deliveries").await);
     a.get(&format!("events/{late}")).await;
     assert_eq!(b.count("select count(*) from outbox").await, 0);
+}
+
+#[tokio::test]
+async fn what_is_being_cancelled_is_not_made_where_the_company_goes() {
+    let (a, b, _) = two(&[]).await;
+    let (receiver, webhook) = a.subscriber("shop.test").await;
+    a.make_deliveries(3).await;
+    assert_eq!(a.count("select count(*) from waiting").await, 3);
+    let now = a.clock.now();
+    let (mut source, mut target) = (a.pool.acquire().await.unwrap(), b.pool.acquire().await.unwrap());
+    webhooks::prepare_move(&mut source, a.company, "b", now).await.unwrap();
+    // The webhook is disabled before its company leaves, and the worker has not closed its deliveries.
+    sqlx::query("update endpoints set cancelled_before = nextval('waiting_places')").execute(&a.pool).await.unwrap();
+    webhooks::freeze_for_move(&mut source, a.company, now).await.unwrap();
+    let refusal = moving::transfer(&mut source, &mut target, a.company, "main", now, &mut |_| {}).await.unwrap_err();
+    assert!(matches!(refusal, MoveError::Cancelling), "{refusal}");
+    drop((source, target));
+    assert_eq!(b.count("select count(*) from waiting").await, 0);
+    a.close_cancelled().await;
+    moved(&the_move(&a, &b)).await;
+    a.pass(TimeDelta::seconds(2));
+    assert_eq!(b.deliver().await, 0);
+    assert!(receiver.received().is_empty());
+    let listed = a.get(&format!("deliveries?webhook={}", webhook["id"].as_str().unwrap())).await;
+    let states: Vec<_> = listed["deliveries"].as_array().unwrap().iter().map(|delivery| delivery["status"].clone()).collect();
+    assert_eq!(states, ["cancelled"; 3], "{listed}");
 }
 
 #[tokio::test]
