@@ -1,6 +1,7 @@
 //! Infrastructure without business logic, used by every other module: time, ids, secrets, problems, database, lifecycle.
 
 pub mod access_log;
+pub mod authorities;
 pub mod built_cache;
 pub mod cache_metrics;
 #[cfg(test)]

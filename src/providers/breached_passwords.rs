@@ -93,7 +93,7 @@ impl BreachedPasswords {
     /// Without a source nothing is looked up.
     pub fn new(source: Option<&BreachedSource>) -> Self {
         let asked = source.map(|source| {
-            let client = Client::builder().timeout(TIME_LIMIT).redirect(Policy::none()).build().expect("the system has root certificates");
+            let client = outgoing::client().timeout(TIME_LIMIT).redirect(Policy::none()).build().expect("the system has root certificates");
             Arc::new(Asked { source: source.clone(), client, places: Semaphore::new(AT_ONCE) })
         });
         Self(asked)

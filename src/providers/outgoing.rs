@@ -1,8 +1,21 @@
-//! A request to a provider as part of the trace of the request that needs it.
+//! What requests to all providers have in common: the authorities that are trusted, and that a request is part of the trace of the one that needs it.
 
-use reqwest::{RequestBuilder, Response};
+use reqwest::{Client, ClientBuilder, RequestBuilder, Response};
 
+use crate::kernel::authorities;
 use crate::kernel::traces::{self, SpanKind, TRACEPARENT};
+
+/// A client that trusts the authorities of the system. Without any, it cannot be built.
+pub fn client() -> ClientBuilder {
+    match authorities::trusting(Vec::new()) {
+        Ok(mut tls) => {
+            tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+            Client::builder().tls_backend_preconfigured(tls)
+        }
+        // Building it fails for the same reason.
+        Err(_) => Client::builder(),
+    }
+}
 
 /// Sends a request. If what needs it is recorded, so is this, and the provider is told the span. The span has neither the path nor the body,
 /// which may be personal.

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use reqwest::Client;
 use reqwest::redirect::Policy;
 use url::Url;
+
+use crate::providers::outgoing;
 
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 
@@ -22,7 +23,7 @@ pub async fn reach(address: &Url) -> Result<(), NoResponse> {
     let origin = address.origin().ascii_serialization();
     // The path and the query of the URL may contain secrets.
     let failed = |error: reqwest::Error| NoResponse { origin: origin.clone(), source: error.without_url() };
-    let client = Client::builder().timeout(TIME_LIMIT).redirect(Policy::none()).build().map_err(failed)?;
+    let client = outgoing::client().timeout(TIME_LIMIT).redirect(Policy::none()).build().map_err(failed)?;
     client.get(&origin).send().await.map_err(failed)?;
     Ok(())
 }

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::{self, PemObject};
-use rustls::{ClientConfig, crypto};
-use rustls_platform_verifier::Verifier;
 
+use crate::kernel::authorities;
 use crate::kernel::clock::Clock;
 use crate::kernel::traces::Traces;
 use crate::webhooks::company_clients::CompanyClients;
@@ -52,7 +51,7 @@ impl Delivering {
             roots.extend(certificates.map_err(|error| SettingsError::NotCertificates(path.clone(), error))?);
         }
         let targets = Targets::new(&settings.allowed_networks, resolver);
-        let tls = trusting(roots.clone()).map_err(SettingsError::NoClient)?;
+        let tls = authorities::trusting(roots.clone()).map_err(SettingsError::NoClient)?;
         let company_clients = CompanyClients::new(targets.clone(), tls.clone(), roots.into());
         let sender = Sender::new(targets.clone(), clock, tls, traces.clone());
         Ok(Self { targets, company_clients, sender, permits: Arc::new(Permits::new(settings.concurrency())), traces })
@@ -62,12 +61,4 @@ impl Delivering {
     pub fn company_clients(&self) -> CompanyClients {
         self.company_clients.clone()
     }
-}
-
-/// Trusts the system's authorities and the further `roots`.
-fn trusting(roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig, rustls::Error> {
-    let provider = Arc::new(crypto::aws_lc_rs::default_provider());
-    let verifier = Verifier::new_with_extra_roots(roots, Arc::clone(&provider))?;
-    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(config.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
 }

@@ -36,7 +36,7 @@ impl Card {
         if !is_secure(&settings.base_url) {
             return Err(SettingsError::BaseUrl);
         }
-        let client = Client::builder()
+        let client = outgoing::client()
             .connect_timeout(CONNECT_LIMIT)
             .timeout(settings.timeout)
             .redirect(reqwest::redirect::Policy::none())

@@ -76,7 +76,7 @@ impl ChallengeService {
     /// The service of the settings.
     pub fn new(Settings(configured): &Settings) -> Self {
         let asked = configured.clone().map(|configured| {
-            let client = Client::builder().timeout(configured.timeout).redirect(Policy::none());
+            let client = outgoing::client().timeout(configured.timeout).redirect(Policy::none());
             let client = client.build().expect("the system has root certificates");
             Arc::new(Asked {
                 configured,

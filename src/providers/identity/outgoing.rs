@@ -33,7 +33,7 @@ pub enum NoAnswer {
 }
 
 pub(super) fn client(timeout: Duration) -> Result<Client, SettingsError> {
-    let built = Client::builder().timeout(timeout).redirect(Policy::none()).build();
+    let built = outgoing::client().timeout(timeout).redirect(Policy::none()).build();
     built.map_err(|error| SettingsError::new("providers", error.to_string()))
 }
 

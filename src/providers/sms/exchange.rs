@@ -30,7 +30,7 @@ pub(super) enum Receipt {
 
 pub(super) fn client(timeout: Duration, setting: &'static str) -> Result<Client, SettingsError> {
     // Redirects are not followed, because they would send the customer's number and the credentials to another host.
-    let builder = Client::builder().timeout(timeout).connect_timeout(CONNECT_TIME_LIMIT.min(timeout / 2)).redirect(Policy::none());
+    let builder = outgoing::client().timeout(timeout).connect_timeout(CONNECT_TIME_LIMIT.min(timeout / 2)).redirect(Policy::none());
     builder.build().map_err(|error| SettingsError { setting, reason: error.to_string() })
 }
 
