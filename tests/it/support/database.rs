@@ -37,7 +37,7 @@ async fn copy_of(template: &str) -> String {
     let server = server();
     let name = server.name(&format!("story_{}", STORIES.fetch_add(1, Ordering::Relaxed)));
     let mut conn = server.administrator().await;
-    conn.execute(AssertSqlSafe(format!("create database {name} template {template}"))).await.unwrap();
+    conn.execute(AssertSqlSafe(format!("create database {name} template {template} {}", server.strategy()))).await.unwrap();
     portable::find_refusals(&mut conn, &name).await;
     conn.close().await.unwrap();
     server.url(&name)
