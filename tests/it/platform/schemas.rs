@@ -1,30 +1,39 @@
-//! Several deployments in one database, each in a schema of its own.
+//! Several deployments, or cells, in one database, each in a schema of its own.
 
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use portico::events;
 use portico::kernel::daily_partitions;
 use portico::kernel::database::Notifications;
 use sqlx::{AssertSqlSafe, Executor};
 use tokio::time::timeout;
 
-use crate::support::customers::PHONE;
+use crate::platform::cells::behind_one_address;
+use crate::platform::companies::fill;
+use crate::platform::moving::{belongings, moved, the_move};
+use crate::support::customers::{EMAIL, PASSWORD, PHONE, login};
 use crate::support::receiver::Receiver;
 use crate::support::{World, database};
 
-/// A world in a schema of its own of this database.
-async fn in_schema(database: &str, schema: &str) -> World {
+/// The URL of a schema of this database, with all migrations.
+async fn schema(database: &str, schema: &str) -> String {
     let pool = database::pool(database);
     pool.execute(AssertSqlSafe(format!("create schema {schema}"))).await.unwrap();
     pool.close().await;
     let url = format!("{database}?options[search_path]={schema}");
     database::migrate(&url).await;
-    World::on(&url, &[]).await
+    url
+}
+
+async fn schemas() -> [String; 2] {
+    let database = database::empty().await;
+    [schema(&database, "cell_a").await, schema(&database, "cell_b").await]
 }
 
 async fn two() -> [World; 2] {
-    let database = database::empty().await;
-    [in_schema(&database, "cell_a").await, in_schema(&database, "cell_b").await]
+    let [a, b] = schemas().await;
+    [World::on(&a, &[]).await, World::on(&b, &[]).await]
 }
 
 #[tokio::test]
@@ -67,4 +76,27 @@ async fn texts_are_searched_by_index_in_every_schema() {
     assert_eq!((a.count(indexes).await, b.count(indexes).await), (3, 3));
     let extension = "select count(*) from pg_extension where extname = 'pg_trgm' and extnamespace = 'portico_extensions'::regnamespace";
     assert_eq!(a.count(extension).await, 1, "it goes with neither of them");
+}
+
+#[tokio::test]
+async fn two_schemas_are_cells_behind_one_address_and_companies_move_between_them() {
+    let [a, b] = schemas().await;
+    let mut a = World::on(&a, &[]).await;
+    let mut b = a.in_cell_at(&b).await;
+    behind_one_address(&mut [("main", &mut a), ("b", &mut b)]);
+    fill(&a).await;
+    let (receiver, _) = a.subscriber("shop.test").await;
+    let before = belongings(&a, a.company).await;
+    assert!(before.iter().filter(|(_, count)| *count > 0).count() >= 30, "{before:?}");
+    let moving = the_move(&a, &b);
+    moved(&moving).await;
+    assert_eq!(belongings(&b, a.company).await, before);
+    assert!(belongings(&a, a.company).await.iter().all(|(_, count)| *count == 0));
+    // It is served at the same address, from the other schema.
+    a.pass(TimeDelta::seconds(2));
+    login(&a, EMAIL, PASSWORD).await.ok(200);
+    let received = receiver.count();
+    let event = b.publish_for(a.company, "driver.online").await;
+    b.deliver().await;
+    assert_eq!(receiver.received()[received..].last().unwrap().header("webhook-id"), event.to_string());
 }

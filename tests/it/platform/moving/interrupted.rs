@@ -1,26 +1,21 @@
 //! What happens beside a move: it fails or is killed, requests come late, deliveries are being cancelled.
 
-use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::process::Stdio;
 
 use chrono::TimeDelta;
 use portico::app::{Move, Stuck};
 use portico::companies::Stage;
 use portico::companies::moving::{self, MoveError};
-use portico::kernel::crypto::ApplicationKey;
 use portico::webhooks;
-use reqwest::StatusCode;
-use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 
 use crate::platform::cells::two;
 use crate::platform::companies::{fill, rows};
 use crate::platform::moving::{belongings, moved, stages, the_move};
+use crate::support::World;
 use crate::support::customers::{EMAIL, PASSWORD, login};
-use crate::support::program::{Service, printed};
-use crate::support::waiting::until;
-use crate::support::{World, database};
+use crate::support::program::{ask_to_stop, portico, printed};
 
 /// Makes each commit fail that brings a move to a stage, in one of the cells.
 async fn refuse_stage(world: &World, stage: &str) {
@@ -95,6 +90,52 @@ async fn a_move_that_fails_at_any_point_leaves_a_company_that_is_served_and_goes
 }
 
 #[tokio::test]
+async fn a_command_that_is_stopped_goes_back_and_one_that_was_killed_is_undone_by_another() {
+    let (a, b, _) = two(&[]).await;
+    a.order(json!({})).await;
+    let settings =
+        [("database.url", a.database.as_str()), ("database.cells.b.url", &b.database), ("application_key", &a.application_key_setting)];
+    let (company, moving) = (a.company.to_string(), the_move(&a, &b));
+    let go = ["company", "move", company.as_str(), "--to", "b"];
+    // The command cannot delete what it has copied while somebody reads an order in order to change it.
+    let held_up = async || {
+        let mut reader = a.pool.begin().await.unwrap();
+        sqlx::query("select from orders for update").execute(&mut *reader).await.unwrap();
+        let command = portico(&go, &settings).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        a.somebody_waits().await;
+        (command, reader)
+    };
+    let is_served = async || {
+        a.pass(TimeDelta::seconds(2));
+        a.order(json!({})).await;
+    };
+
+    let (command, reader) = held_up().await;
+    ask_to_stop(&command);
+    let output = command.wait_with_output().await.unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && said.contains("interrupted: Acme stays in the cell main"), "{said}");
+    reader.rollback().await.unwrap();
+    assert_eq!(stages(&moving).await, (None, None));
+    is_served().await;
+
+    let (mut command, reader) = held_up().await;
+    command.kill().await.unwrap();
+    reader.rollback().await.unwrap();
+    assert_eq!(stages(&moving).await, (Some(Stage::Leaving), None));
+    let listed: Value = serde_json::from_str(&printed(&["company", "list", "--json"], &settings).await).unwrap();
+    let acme = listed["companies"].as_array().unwrap().iter().find(|listed| listed["id"] == company).unwrap();
+    assert_eq!((&acme["cell"], &acme["moves"]), (&json!("main"), &json!("leaving b")), "{listed}");
+    printed(&[&go[..], &["--undo"]].concat(), &settings).await;
+    assert_eq!(stages(&moving).await, (None, None));
+    is_served().await;
+
+    let moved: Value = serde_json::from_str(&printed(&[&go[..], &["--json"]].concat(), &settings).await).unwrap();
+    assert_eq!(moved["company"]["cell"], "b", "{moved}");
+    is_served().await;
+}
+
+#[tokio::test]
 async fn what_a_late_request_changes_or_adds_moves_too() {
     let (a, b, _) = two(&[]).await;
     let (receiver, _) = a.subscriber("shop.test").await;
@@ -157,76 +198,4 @@ async fn what_is_being_cancelled_is_not_made_where_the_company_goes() {
     let listed = a.get(&format!("deliveries?webhook={}", webhook["id"].as_str().unwrap())).await;
     let states: Vec<_> = listed["deliveries"].as_array().unwrap().iter().map(|delivery| delivery["status"].clone()).collect();
     assert_eq!(states, ["cancelled"; 3], "{listed}");
-}
-
-#[tokio::test]
-async fn nothing_that_was_acknowledged_is_lost_while_a_company_moves() {
-    let (first, second, key) = (database::fresh().await, database::fresh().await, ApplicationKey::generate());
-    let settings = [
-        ("database.url", first.as_str()),
-        ("database.cells.b.url", &second),
-        ("application_key", key.expose_secret()),
-        ("http.trusted_proxies", "127.0.0.1/32"),
-    ];
-    printed(&["migrate"], &settings).await;
-    let made = async |arguments: &[&str]| {
-        serde_json::from_str::<Value>(&printed(&[arguments, &["--cell", "main", "--json"]].concat(), &settings).await).unwrap()
-    };
-    let company = made(&["company", "create", "Shop"]).await["company"]["id"].as_str().unwrap().to_owned();
-    let key =
-        made(&["key", "create", "--company", &company, "--scopes", "read,write,events"]).await["key"]["key"].as_str().unwrap().to_owned();
-    let mut service = Service::start_with(&[], &settings).await;
-    let http = reqwest::Client::builder().no_proxy().build().unwrap();
-    let address = format!("http://{}/fleet/int/v1/orders", service.address);
-    let (moving, paused) = (AtomicBool::new(true), AtomicBool::new(false));
-    // Four clients create orders and change them, and repeat what has to wait.
-    let client = async |number: usize| {
-        let (mut acknowledged, mut count) = (Vec::new(), 0);
-        while moving.load(Ordering::Relaxed) || count < 20 {
-            count += 1;
-            let body = json!({ "notes": format!("{number}-{count}") });
-            let answer = http.post(&address).bearer_auth(&key).json(&body).send().await.unwrap();
-            match answer.status() {
-                StatusCode::CREATED => {
-                    let order: Value = answer.json().await.unwrap();
-                    acknowledged.push(order["order"]["id"].as_str().unwrap().to_owned());
-                }
-                StatusCode::SERVICE_UNAVAILABLE => {
-                    paused.store(true, Ordering::Relaxed);
-                    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-                }
-                status => panic!("{status}: {}", answer.text().await.unwrap()),
-            }
-        }
-        acknowledged
-    };
-    let command = async {
-        until("orders are created", async || {
-            let pool = database::pool(&first);
-            let orders: i64 = sqlx::query_scalar("select count(*) from orders").fetch_one(&pool).await.unwrap();
-            orders > 20
-        })
-        .await;
-        printed(&["company", "move", "Shop", "--to", "b"], &settings).await;
-        moving.store(false, Ordering::Relaxed);
-    };
-    let (one, two, three, four, ()) = futures::join!(client(1), client(2), client(3), client(4), command);
-    assert!(paused.load(Ordering::Relaxed));
-    assert!(service.terminate().await);
-    let acknowledged: BTreeSet<_> = [one, two, three, four].concat().into_iter().collect();
-    let (pool_a, pool_b) = (database::pool(&first), database::pool(&second));
-    let orders: Vec<portico::kernel::ids::OrderId> = sqlx::query_scalar("select id from orders").fetch_all(&pool_b).await.unwrap();
-    let orders: BTreeSet<_> = orders.iter().map(ToString::to_string).collect();
-    let lost: Vec<_> = acknowledged.difference(&orders).collect();
-    assert!(lost.is_empty(), "{lost:?}");
-    let created = "select count(*), count(distinct subject_id) from events where name = 'order.created'";
-    let (events, about): (i64, i64) = sqlx::query_as(created).fetch_one(&pool_b).await.unwrap();
-    assert_eq!((events, about), (orders.len() as i64, orders.len() as i64));
-    for table in ["orders", "events", "outbox", "feed", "companies"] {
-        let left: i64 = sqlx::query_scalar(AssertSqlSafe(format!("select count(*) from {table}"))).fetch_one(&pool_a).await.unwrap();
-        assert_eq!(left, 0, "{table}");
-    }
-    let (numbers, last): (i64, i64) =
-        sqlx::query_as("select count(distinct number), max(number) from feed").fetch_one(&pool_b).await.unwrap();
-    assert_eq!(numbers, last, "the feed has no gap");
 }

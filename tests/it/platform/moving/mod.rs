@@ -1,6 +1,7 @@
 //! Companies move from one cell to another (docs/scaling.md#moving-a-company).
 
 mod interrupted;
+mod used;
 
 use std::collections::BTreeSet;
 
@@ -25,12 +26,12 @@ use crate::support::receiver::Reply;
 use crate::support::{World, database, socket_server};
 
 /// The move of the company of `from` to the cell of `to`, which is called `b`.
-fn the_move(from: &World, to: &World) -> Move {
+pub(super) fn the_move(from: &World, to: &World) -> Move {
     let side = |name: &str, world: &World| Side { name: name.parse().unwrap(), pool: world.pool.clone() };
     Move { company: from.company, from: side("main", from), to: side("b", to), clock: from.clock.clone() }
 }
 
-async fn moved(moving: &Move) -> Moved {
+pub(super) async fn moved(moving: &Move) -> Moved {
     moving.run(&mut |_, _| {}).await.unwrap()
 }
 
@@ -43,7 +44,7 @@ async fn stages(moving: &Move) -> (Option<Stage>, Option<Stage>) {
 }
 
 /// The rows of a company in a cell, by table, but for what its move adds.
-async fn belongings(world: &World, company: CompanyId) -> Vec<(&'static str, i64)> {
+pub(super) async fn belongings(world: &World, company: CompanyId) -> Vec<(&'static str, i64)> {
     rows(world, company).await.into_iter().filter(|(table, _)| !["changes", "company_moves"].contains(table)).collect()
 }
 
