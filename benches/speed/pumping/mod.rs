@@ -130,7 +130,7 @@ async fn live_through(texts: usize, pattern: Option<Pattern>, share: f64) -> Out
     while let Some(Timed(at, step)) = steps.pop() {
         shop.pass(at - now);
         now = at;
-        if now - swept_at > if share < 1.0 { HOUR } else { 600.0 } {
+        if now - swept_at > if share < 1.0 { 3.0 * HOUR } else { 600.0 } {
             shop.sweep().await;
             swept_at = now;
         }

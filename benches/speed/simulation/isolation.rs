@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::cells::{Cells, Host, Instance};
 use super::companies::Companies;
-use super::publish;
-use crate::support::calls::Caller;
+use super::{companies, publish};
+use crate::support::calls::{Caller, address_of, request};
 use crate::support::database::Database;
 
 /// Tables with the rows of companies that the simulation makes.
@@ -17,11 +17,15 @@ const TABLES: [&str; 5] = ["events", "deliveries", "subscriptions", "customers",
 /// How a database could see another one.
 const BRIDGES: &str = "select (select count(*) from pg_extension where extname in ('dblink', 'postgres_fdw'))
                             + (select count(*) from pg_foreign_server) + (select count(*) from pg_subscription)";
-/// Requests of one company.
+/// What the statements of the requests have in them.
+const WRITING: [&str; 2] = ["insert into events", "insert into customer_tokens"];
+/// Those by which a cell looks for the company of a key.
+const LOOKING_UP: [&str; 2] = ["from api_keys", "from store_keys"];
+/// Requests of each kind of one company.
 const REQUESTS: usize = 20;
 
-pub fn check(host: &Host, (cells, instance): (&Cells, &Instance), companies: &Companies, sample: &Value) {
-    let by_cell = companies.by_cell();
+pub fn check(host: &Host, (cells, instance): (&Cells, &Instance), founded: &Companies, sample: &Value) {
+    let by_cell = founded.by_cell();
     for (number, url) in cells.urls.iter().enumerate() {
         let own: HashSet<Uuid> = by_cell[&number].iter().map(|company| company.id.uuid()).collect();
         let mut cell = Database::at(url);
@@ -32,22 +36,32 @@ pub fn check(host: &Host, (cells, instance): (&Cells, &Instance), companies: &Co
             assert!(there.iter().all(|company| own.contains(company)), "cell {number} has {table} of another cell's company");
         }
     }
-    // Once its key is known, a request concerns the cell of its company alone.
-    let (mut caller, request) = (Caller::connect(instance.address), publish(&companies[0].api_key, sample, 1));
-    caller.ask(201, &request);
+    // Once its keys are known, a request concerns the cell of its company alone.
+    let mut caller = Caller::connect(instance.address);
+    let company = &founded[0];
+    let publish = publish(&company.api_key, sample, 1);
+    let sign_in = |turn: usize| {
+        let headers = [("authorization", company.store_key.as_str()), ("x-forwarded-for", &address_of(turn))];
+        request("POST", "/storefront/v1/customers/login", &headers, &companies::login(turn).to_string())
+    };
+    let mut use_it = |times: usize| {
+        for turn in 0..times {
+            caller.ask(201, &publish);
+            caller.ask(200, &sign_in(turn));
+        }
+    };
+    use_it(1);
     let mut statements = Database::of(&host.service);
     statements.execute("select pg_stat_statements_reset()");
-    for _ in 0..REQUESTS {
-        caller.ask(201, &request);
-    }
+    use_it(REQUESTS);
     let calls = "select coalesce(sum(calls), 0)::bigint from pg_stat_statements join pg_database on pg_database.oid = dbid";
     for (number, url) in cells.urls.iter().enumerate() {
         let name = url.rsplit('/').next().unwrap();
-        let published = statements.number(&format!("{calls} where datname = '{name}' and query ilike '%insert into events%'"));
-        let looked_up = statements.number(&format!("{calls} where datname = '{name}' and query ilike '%from api_keys%'"));
-        match number == companies[0].cell {
-            true => assert!(published > 0, "the cell of the company has published"),
-            false => assert_eq!((published, looked_up), (0, 0), "cell {number} was asked for a company of another one"),
+        let mut called = |of: &str| statements.number(&format!("{calls} where datname = '{name}' and query ilike '%{of}%'"));
+        let (written, looked_up) = (WRITING.map(&mut called), LOOKING_UP.map(&mut called));
+        match number == company.cell {
+            true => assert!(written.iter().all(|calls| *calls > 0), "the cell of the company has published and signed in: {written:?}"),
+            false => assert_eq!((written, looked_up), ([0; 2], [0; 2]), "cell {number} was asked for a company of another one"),
         }
     }
 }
