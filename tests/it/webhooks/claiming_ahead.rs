@@ -23,7 +23,6 @@ async fn quick_at_first(then: impl IntoIterator<Item = Reply>) -> (World, Receiv
         ("webhooks.endpoint_concurrency", "3"),
         ("webhooks.quick_attempt", "1h"),
         ("webhooks.circuit.opens_after", "3"),
-        ("webhooks.poll_interval", "20ms"),
     ])
     .await;
     let receiver = world.endpoint("quick.test").await;
