@@ -27,7 +27,7 @@ use crate::support::sink::Sink;
 /// How much more than noted is no failure: the counts of several runs differ by up to 1 %.
 const TOLERANCE: f64 = 0.02;
 /// Each kind is counted so often, and the least count is taken.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 5;
 /// Requests of one kind that are counted together.
 const MANY: usize = 200;
 /// Enough that each is looked up who asks for their account in turn.
