@@ -24,8 +24,8 @@ use crate::support::publisher::Publisher;
 use crate::support::service::Service;
 use crate::support::sink::Sink;
 
-/// How much more than noted is no failure: the counts of several runs differ by up to 1 %.
-const TOLERANCE: f64 = 0.02;
+/// How much more than noted is no failure: the counts of several runs differ by up to 2.8 %, because groups and batches do.
+const TOLERANCE: f64 = 0.04;
 /// Each kind is counted so often, and the least count is taken.
 const ROUNDS: usize = 5;
 /// Requests of one kind that are counted together.
@@ -48,7 +48,7 @@ pub fn measure(figures: &mut Figures, renew: bool) {
         let longer: Vec<_> = counted.iter().filter(longer).collect();
         assert!(
             longer.is_empty(),
-            "more instructions than benches/speed/instructions.tsv says, by over 2 %: {longer:?}. If there is a reason: cargo bench -- \
+            "more instructions than benches/speed/instructions.tsv says, by over 4 %: {longer:?}. If there is a reason: cargo bench -- \
              instructions --renew"
         );
     } else {
