@@ -94,7 +94,8 @@ async fn acknowledged<F: Future<Output = Answer>>(status: u16, request: impl Fn(
 
 #[tokio::test]
 async fn while_every_fourth_commit_conflicts_nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
-    const EACH: usize = 6;
+    // On a busy machine many of them share a transaction.
+    const EACH: usize = 12;
     let world = World::new().await;
     let (receiver, _) = world.subscriber("shop.test").await;
     let gateway = world.card().await;
@@ -133,8 +134,7 @@ async fn while_every_fourth_commit_conflicts_nothing_acknowledged_is_lost_and_no
     let customers = join_all(phones.iter().map(|phone| world.signs_in(phone)));
     let (_, (_, (_, signed_in))) = join(publishers, join(shoppers, join(payers, customers))).await;
 
-    // At least those of the shoppers, each of which is a transaction of its own: how many others share one depends on how busy the machine is.
-    assert!(world.meetings().await > 4 * EACH as i64);
+    assert!(world.meetings().await > 80);
     let signed_in = i64::try_from(signed_in.into_iter().sum::<usize>()).unwrap();
     assert_eq!(count(&tokens).await - tokens_before, signed_in, "each sign-in has one session");
     assert_eq!(count("select count(*) from texts where used_at is not null").await, 3 + signed_in, "each code was texted and used once");
