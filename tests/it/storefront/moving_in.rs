@@ -6,12 +6,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::World;
-use crate::support::customers::{EMAIL, PHONE};
+use crate::support::customers::{EMAIL, MOVED_HASH, MOVED_PASSWORD, PHONE};
 use crate::support::program::{portico, printed};
-
-/// Of "correct horse".
-const DJANGO: &str = "pbkdf2_sha256$1000$NaCl$y6UK+57OG2yJnZIbS3E5E599IliwIIbBdkxEFXXGYlM=";
-const PASSWORD: &str = "correct horse";
 
 fn file(customers: &[Value]) -> String {
     customers.iter().map(|customer| format!("{customer}\n")).collect()
@@ -34,7 +30,7 @@ async fn known_as(world: &World, external_id: &str) -> Vec<Value> {
 async fn who_moves_in_signs_in_with_the_password_they_have_which_is_hashed_anew() {
     let world = World::new().await;
     let ada = json!({
-        "external_id": "17", "name": "Ada", "email": EMAIL, "phone": PHONE, "password_hash": DJANGO, "created_at": "2019-03-01T12:00:00Z",
+        "external_id": "17", "name": "Ada", "email": EMAIL, "phone": PHONE, "password_hash": MOVED_HASH, "created_at": "2019-03-01T12:00:00Z",
         "meta": { "tier": "gold" },
     });
     let (report, events) = world.published(import(&world, "", &file(&[ada]))).await;
@@ -50,10 +46,10 @@ async fn who_moves_in_signs_in_with_the_password_they_have_which_is_hashed_anew(
     let sign_in =
         async |password: &str| world.storefront("customers/login").json(&json!({ "identity": EMAIL, "password": password })).send().await;
     sign_in("battery staple").await.refused(401, "credentials_invalid");
-    sign_in(PASSWORD).await.ok(200);
+    sign_in(MOVED_PASSWORD).await.ok(200);
     let hash: String = sqlx::query_scalar("select password_hash from customers").fetch_one(&world.pool).await.unwrap();
     assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
-    sign_in(PASSWORD).await.ok(200);
+    sign_in(MOVED_PASSWORD).await.ok(200);
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use reqwest::Method;
 use reqwest::header::HeaderMap;
 
 use crate::support::World;
+use crate::support::request;
 use crate::support::waiting::in_time;
 
 /// The password of every operator of a story.
@@ -118,7 +119,7 @@ impl World {
 
     /// A tab in which nobody is signed in.
     pub fn tab(&self) -> Tab<'_> {
-        let http = reqwest::Client::builder().no_proxy().tls_certs_only([]).redirect(reqwest::redirect::Policy::none()).build().unwrap();
+        let http = request::client();
         let client = "198.51.100.7".to_owned();
         Tab { world: self, http, cookies: BTreeMap::new(), client, site: "same-origin", user_agent: "Tab", form_token: String::new() }
     }

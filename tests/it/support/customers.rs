@@ -12,6 +12,10 @@ pub const PHONE: &str = "+12015550123";
 pub const EMAIL: &str = "ada@example.com";
 pub const PASSWORD: &str = "correct horse battery";
 
+/// A password that moves in from another service, as Django hashes it.
+pub const MOVED_PASSWORD: &str = "correct horse";
+pub const MOVED_HASH: &str = "pbkdf2_sha256$1000$NaCl$y6UK+57OG2yJnZIbS3E5E599IliwIIbBdkxEFXXGYlM=";
+
 /// A world with a customer who registered with [`PHONE`], long enough ago for another code to be sent.
 pub async fn registered() -> World {
     let world = World::new().await;

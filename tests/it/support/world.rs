@@ -27,7 +27,7 @@ use secrecy::ExposeSecret;
 
 use crate::support::database as databases;
 use crate::support::receiver;
-use crate::support::request::Request;
+use crate::support::request::{self, Request};
 use crate::support::waiting::until;
 
 /// The time at which every story begins.
@@ -253,7 +253,7 @@ impl World {
             lifecycle,
             mailbox,
             address,
-            http: reqwest::Client::builder().no_proxy().tls_certs_only([]).redirect(reqwest::redirect::Policy::none()).build().unwrap(),
+            http: request::client(),
             clients: AtomicU32::new(0),
             fans_out: Once::new(),
         }

@@ -13,12 +13,11 @@ use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 use tokio::time::sleep;
 
+use crate::support::customers::{EMAIL, MOVED_HASH, MOVED_PASSWORD};
 use crate::support::database;
 use crate::support::program::{Service, printed};
 use crate::support::receiver::{Receiver, authority, event_ids};
 
-/// Of "correct horse".
-const HASH: &str = "pbkdf2_sha256$1000$NaCl$y6UK+57OG2yJnZIbS3E5E599IliwIIbBdkxEFXXGYlM=";
 /// What each client has done at least when it stops.
 const AT_LEAST: usize = 20;
 
@@ -97,7 +96,7 @@ async fn nothing_that_was_acknowledged_is_lost_or_sent_twice_while_a_company_mov
     let types = shop.succeeds(types).await;
     let online = types["event_types"].as_array().unwrap().iter().find(|kind| kind["name"] == "driver.online").unwrap();
     let online = json!({ "event": "driver.online", "data": online["sample"]["data"] });
-    let customer = json!({ "external_id": "17", "email": "ada@example.com", "password_hash": HASH }).to_string();
+    let customer = json!({ "external_id": "17", "email": EMAIL, "password_hash": MOVED_HASH }).to_string();
     let import = shop.client.post(format!("{}/storefront/int/v1/customers/import?store={store}", shop.address));
     let import = import.bearer_auth(&shop.api_key).header("content-type", "application/x-ndjson").body(customer);
     let imported = shop.succeeds(import).await;
@@ -112,7 +111,7 @@ async fn nothing_that_was_acknowledged_is_lost_or_sent_twice_while_a_company_mov
     let signs_in = async |number: usize| {
         let login = shop.client.post(format!("{}/storefront/v1/customers/login", shop.address)).bearer_auth(&store_key);
         let login = login.header("x-forwarded-for", format!("10.0.{}.{}", number / 250, number % 250));
-        let login = login.json(&json!({ "identity": "ada@example.com", "password": "correct horse" }));
+        let login = login.json(&json!({ "identity": EMAIL, "password": MOVED_PASSWORD }));
         shop.succeeds(login).await["token"].as_str().unwrap().to_owned()
     };
     let moves = async {
@@ -133,7 +132,7 @@ async fn nothing_that_was_acknowledged_is_lost_or_sent_twice_while_a_company_mov
     for token in &tokens {
         let me = shop.client.get(format!("{}/storefront/v1/customers/me", shop.address)).bearer_auth(&store_key);
         let me = shop.succeeds(me.header("customer-token", token)).await;
-        assert_eq!(me["email"], "ada@example.com", "{me}");
+        assert_eq!(me["email"], EMAIL, "{me}");
     }
     let (pool_a, pool_b) = (database::pool(&first), database::pool(&second));
     let orders: Vec<OrderId> = sqlx::query_scalar("select id from orders").fetch_all(&pool_b).await.unwrap();
