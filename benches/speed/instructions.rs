@@ -48,8 +48,9 @@ pub fn measure(figures: &mut Figures, renew: bool) {
         let longer: Vec<_> = counted.iter().filter(longer).collect();
         assert!(
             longer.is_empty(),
-            "more instructions than benches/speed/instructions.tsv says, by over 4 %: {longer:?}. If there is a reason: cargo bench -- \
-             instructions --renew"
+            "more instructions than benches/speed/instructions.tsv says, by over {} %: {longer:?}. If there is a reason: cargo bench -- \
+             instructions --renew",
+            100.0 * TOLERANCE
         );
     } else {
         println!("instructions: not compared, because they were noted for {of_compiler} and not for {compiler}");

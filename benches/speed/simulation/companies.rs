@@ -16,11 +16,11 @@ use portico::kernel::ids::CompanyId;
 use portico::kernel::lifecycle::Lifecycle;
 use portico::resources::{Line, operations};
 use portico::storefront::{self, StoreBody, StoreRecord, Stores};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::cells::{Cells, Instance};
 use super::until;
-use crate::support::calls::{Caller, request};
+use crate::support::calls::{Caller, address_of, request};
 use crate::support::customers;
 use crate::support::database::Database;
 use crate::support::sink::Sink;
@@ -54,6 +54,15 @@ impl Deref for Companies {
 
     fn deref(&self) -> &[Founded] {
         &self.founded
+    }
+}
+
+impl Founded {
+    /// The request of a customer who signs in by password, from an address of their own.
+    pub fn sign_in(&self, turn: usize) -> Vec<u8> {
+        let headers = [("authorization", self.store_key.as_str()), ("x-forwarded-for", &address_of(turn))];
+        let body = json!({ "identity": customers::email(turn % CUSTOMERS), "password": PASSWORD });
+        request("POST", "/storefront/v1/customers/login", &headers, &body.to_string())
     }
 }
 
@@ -144,9 +153,4 @@ async fn found(pool: &Pool, cell: usize, number: usize) -> Founded {
     let (_, store_key) = storefront::create_store_key(conn, &author, store, clock.now()).await.unwrap().unwrap();
     let api_key = format!("Bearer {}", key.members["key"].as_str().unwrap());
     Founded { cell, id, api_key, store_key: format!("Bearer {}", store_key.reveal()) }
-}
-
-/// The body of the sign-in of a customer.
-pub fn login(turn: usize) -> Value {
-    json!({ "identity": customers::email(turn % CUSTOMERS), "password": PASSWORD })
 }

@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::cells::{Cells, Host, Instance};
 use super::companies::Companies;
-use super::{companies, publish};
-use crate::support::calls::{Caller, address_of, request};
+use super::publish;
+use crate::support::calls::Caller;
 use crate::support::database::Database;
 
 /// Tables with the rows of companies that the simulation makes.
@@ -24,8 +24,8 @@ const LOOKING_UP: [&str; 2] = ["from api_keys", "from store_keys"];
 /// Requests of each kind of one company.
 const REQUESTS: usize = 20;
 
-pub fn check(host: &Host, (cells, instance): (&Cells, &Instance), founded: &Companies, sample: &Value) {
-    let by_cell = founded.by_cell();
+pub fn check(host: &Host, (cells, instance): (&Cells, &Instance), companies: &Companies, sample: &Value) {
+    let by_cell = companies.by_cell();
     for (number, url) in cells.urls.iter().enumerate() {
         let own: HashSet<Uuid> = by_cell[&number].iter().map(|company| company.id.uuid()).collect();
         let mut cell = Database::at(url);
@@ -38,16 +38,12 @@ pub fn check(host: &Host, (cells, instance): (&Cells, &Instance), founded: &Comp
     }
     // Once its keys are known, a request concerns the cell of its company alone.
     let mut caller = Caller::connect(instance.address);
-    let company = &founded[0];
+    let company = &companies[0];
     let publish = publish(&company.api_key, sample, 1);
-    let sign_in = |turn: usize| {
-        let headers = [("authorization", company.store_key.as_str()), ("x-forwarded-for", &address_of(turn))];
-        request("POST", "/storefront/v1/customers/login", &headers, &companies::login(turn).to_string())
-    };
     let mut use_it = |times: usize| {
         for turn in 0..times {
             caller.ask(201, &publish);
-            caller.ask(200, &sign_in(turn));
+            caller.ask(200, &company.sign_in(turn));
         }
     };
     use_it(1);

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use self::cells::{Cells, Host, Instance};
 use self::companies::Companies;
 use crate::figures::{Aim, Figures, millis};
-use crate::support::calls::{address_of, request};
+use crate::support::calls::request;
 use crate::support::load::load;
 use crate::support::process::TIMEOUT;
 use crate::support::publisher::Publisher;
@@ -106,9 +106,7 @@ fn deliver(figures: &Figures, (host, instance): (&Host, &Instance), sink: &Sink,
 fn sign_in(figures: &Figures, (host, instance): (&Host, &Instance), companies: &Companies) -> Work {
     let login = |caller: usize, turn: usize| {
         let turn = caller + turn * CALLERS;
-        let company = &companies[companies.whose_turn(turn)];
-        let headers = [("authorization", company.store_key.as_str()), ("x-forwarded-for", &address_of(turn))];
-        request("POST", "/storefront/v1/customers/login", &headers, &companies::login(turn).to_string())
+        companies[companies.whose_turn(turn)].sign_in(turn)
     };
     let before = cpu_seconds_of(instance.process(), host.postmaster());
     let signed_in = load(instance.address, CALLERS, figures.time(10), &[200], login);
