@@ -9,9 +9,9 @@ use sqlx::AssertSqlSafe;
 
 use crate::resources::every_resource::filters::rare;
 use crate::resources::every_resource::{Resource, of_every_resource_with};
-use crate::support::World;
 use crate::support::fleet::id;
 use crate::support::routes::NOBODY;
+use crate::support::{World, database};
 
 /// Filters without an index of their own, and why they need none.
 const WITHOUT: &[(&str, &str, &[&str])] = &[
@@ -50,8 +50,10 @@ const RECORDS: i32 = 5000;
 /// A single connection, so that prepared statements can be inspected, planned for the actual values.
 const ONE_CONNECTION: &[(&str, &str)] = &[("database.max_connections", "1")];
 
-/// Multiplies each record of the table, with new ids and new values in all uniquely indexed columns.
-async fn multiply(pool: &Pool, table: &str) {
+/// Multiplies each record of the table, with new ids and new values in all uniquely indexed columns. It has more time than the statements
+/// of the service, whose connection plans for the actual values afterwards.
+async fn multiply(world: &World, table: &str) {
+    let pool = &database::pool(&world.database);
     let columns = "select attname, atttypid::regtype::text from pg_attribute
                    where attrelid = $1::regclass and attnum > 0 and attname <> 'company_id' and atttypid in ('uuid'::regtype, 'text'::regtype, 'bytea'::regtype)
                    and (atttypid = 'uuid'::regtype or exists (select from pg_index where indrelid = attrelid and attnum = any(indkey)))
@@ -74,9 +76,11 @@ async fn multiply(pool: &Pool, table: &str) {
          insert into {table} ({written}) select {written}
          from (select (jsonb_populate_record(record, jsonb_build_object({changed}))).* from {table} record, generate_series(1, {RECORDS}) n) copy;
          set session_replication_role = origin;
-         analyze {table}; set plan_cache_mode = force_custom_plan"
+         analyze {table}"
     );
     sqlx::raw_sql(AssertSqlSafe(insert)).execute(pool).await.unwrap();
+    pool.close().await;
+    sqlx::raw_sql("set plan_cache_mode = force_custom_plan").execute(&world.pool).await.unwrap();
 }
 
 /// The plans of the statements with this beginning for these values; at most `most`, the last prepared first.
@@ -113,7 +117,7 @@ async fn every_filter_has_an_index(resource: &Resource<'_>) {
         "webhooks" => "subscriptions".to_owned(),
         plural => plural.replace('-', "_"),
     };
-    multiply(pool, &table).await;
+    multiply(world, &table).await;
     for filter in indexed {
         let name = filter["name"].as_str().unwrap();
         // Stored as a UUID, as which the plan shows it, and written without hyphens.
@@ -144,7 +148,7 @@ async fn what_keeps_a_record_is_found_by_an_index() {
     let part_of = json!({ "name": "Part", "parent": id(&fleet) });
     world.fleet(Method::POST, "fleets").json(&part_of).send().await.ok(201);
     for table in ["orders", "drivers", "vehicles", "fleets"] {
-        multiply(&world.pool, table).await;
+        multiply(&world, table).await;
     }
     for (plural, body) in
         [("drivers", json!({ "name": "Bob" })), ("vehicles", json!({ "name": "Truck 8" })), ("fleets", json!({ "name": "South" }))]
