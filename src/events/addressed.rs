@@ -24,7 +24,7 @@ pub async fn address(conn: &mut Connection, event: EventId, subscription: Subscr
         r#"with addressed as (
              update events set addressed_to = $2 where id = $1
          )
-         delete from outbox where event_id = $1 and set_config('portico.numbers_feed', 'on', true) = 'on'
+         delete from outbox where event_id = $1
          returning event_id as "id: EventId", company_id as "company: CompanyId", name, sequence"#,
         event.uuid(),
         subscription.uuid(),

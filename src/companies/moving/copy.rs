@@ -109,11 +109,10 @@ pub(super) async fn run(conn: &mut Connection, statement: String) -> Result<(), 
     sqlx::query(AssertSqlSafe(statement)).persistent(false).execute(conn).await.map(drop)
 }
 
-/// Begins the transaction of the old cell. It sees one state, nobody ends it because it waits for the other cell, and what leaves the outbox in it
-/// is not numbered, but where it goes.
+/// Begins the transaction of the old cell. It sees one state, and nobody ends it because it waits for the other cell.
 pub(super) async fn begin_leaving(source: &mut Connection) -> Result<Transaction<'_>, sqlx::Error> {
     let mut leaving = source.begin_with("begin isolation level repeatable read").await?;
-    leaving.execute("set local idle_in_transaction_session_timeout = 0; set local portico.numbers_feed = 'on'").await?;
+    leaving.execute("set local idle_in_transaction_session_timeout = 0").await?;
     Ok(leaving)
 }
 

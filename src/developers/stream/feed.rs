@@ -5,19 +5,15 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::response::sse::Event;
-use chrono::TimeDelta;
 use futures::Stream;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::developers::stream::Streams;
-use crate::developers::stream::earlier;
 use crate::developers::stream::limit::StreamSlot;
 use crate::developers::stream::metrics::Open;
-use crate::developers::stream::position::Position;
 use crate::developers::stream::queries::{self, Seen};
-use crate::kernel::clock::Clock;
 use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, EventId};
@@ -29,12 +25,11 @@ use crate::webhooks::EventFilter;
 const POLL_INTERVAL: Duration = Duration::from_secs(60);
 /// The delay of the next poll after a database error.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How much later than the first event with a number one without may have been made: those of a moment leave the outbox in another order.
-const EARLIER_SLACK: TimeDelta = TimeDelta::hours(1);
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Beginning {
-    pub(super) position: Position,
+    /// The number in the feed behind which the stream begins; 0 is the beginning.
+    pub(super) behind: i64,
     /// The event that the stream starts after.
     pub(super) after: Option<EventId>,
     /// Whether that event is still to come: it has not been fanned out.
@@ -44,10 +39,10 @@ pub(super) struct Beginning {
 /// An open stream.
 pub(super) struct Feed {
     pool: Pool,
-    clock: Clock,
     company: CompanyId,
     wanted: EventFilter,
-    position: Position,
+    /// The number in the feed behind which the next page begins.
+    behind: i64,
     /// The event that the stream starts after, until its id was sent to the client,
     greeting: Option<EventId>,
     /// and until it has been passed.
@@ -70,10 +65,9 @@ impl Feed {
             _open: streams.metrics.begin(),
             sent: streams.metrics.sent.clone(),
             pool: developers.pool.clone(),
-            clock: developers.clock.clone(),
             company,
             wanted,
-            position: begins.position,
+            behind: begins.behind,
             greeting: begins.after,
             awaited: begins.after.filter(|_| begins.awaits),
             page: VecDeque::new(),
@@ -139,21 +133,10 @@ impl Feed {
 
     async fn read(&mut self) -> Result<(), sqlx::Error> {
         let mut conn = self.pool.acquire().await?;
-        let page = match self.position {
-            Position::Behind(number) => {
-                let page = queries::list_page(&mut conn, self.company, &self.wanted, number).await?;
-                page.map(|(page, last)| (page, Position::Behind(last)))
-            }
-            Position::Earlier(position) => {
-                let first = queries::find_first(&mut conn, self.company).await?.and_then(|(id, _)| id.made_at());
-                let until = first.unwrap_or_else(|| self.clock.now()) + EARLIER_SLACK;
-                let page = earlier::list_earlier(&mut conn, self.company, &self.wanted, position, until).await?;
-                Some(page.map_or((Vec::new(), Position::Behind(0)), |(page, last)| (page, Position::Earlier(last))))
-            }
-        };
+        let page = queries::list_page(&mut conn, self.company, &self.wanted, self.behind).await?;
         self.poll_in = if page.is_some() { Duration::ZERO } else { POLL_INTERVAL };
-        if let Some((page, position)) = page {
-            (self.page, self.position) = (page.into(), position);
+        if let Some((page, last)) = page {
+            (self.page, self.behind) = (page.into(), last);
         }
         Ok(())
     }

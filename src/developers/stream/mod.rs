@@ -12,12 +12,10 @@
 //! `streams.lifetime`, whether its client reads or not, and on shutdown. Clients then reconnect automatically, and their API key is
 //! verified again.
 
-mod earlier;
 mod feed;
 mod feed_listener;
 mod limit;
 mod metrics;
-mod position;
 mod queries;
 
 use std::sync::Arc;
@@ -40,7 +38,6 @@ use crate::developers::stream::feed::{Beginning, Feed};
 use crate::developers::stream::feed_listener::FeedListener;
 use crate::developers::stream::limit::StreamLimit;
 use crate::developers::stream::metrics::Metrics;
-use crate::developers::stream::position::Position;
 use crate::kernel::database::Connection;
 use crate::kernel::http_server::EndsAt;
 use crate::kernel::ids::EventId;
@@ -145,21 +142,21 @@ impl Streams {
         let mut conn = self.developers.pool.acquire().await?;
         let Some(event) = after else {
             let (after, number) = queries::find_last(&mut conn, caller.company).await?.unzip();
-            return Ok(Beginning { position: Position::Behind(number.unwrap_or(0)), after, awaits: false });
+            return Ok(Beginning { behind: number.unwrap_or(0), after, awaits: false });
         };
         let found = queries::find_position(&mut conn, caller.company, event).await?;
         if moving::awaits_its_log(&mut conn, caller.company).await? {
-            self.must_be_there(&mut conn, caller, found.map(|(position, _)| position)).await?;
+            self.must_be_there(&mut conn, caller, found.map(|(behind, _)| behind)).await?;
         }
-        let (position, awaits) = found.ok_or_else(|| gone(event))?;
-        Ok(Beginning { position, after, awaits })
+        let (behind, awaits) = found.ok_or_else(|| gone(event))?;
+        Ok(Beginning { behind, after, awaits })
     }
 
     /// Refuses a position of a company that has moved if events behind it are still on their way. The latest come first.
-    async fn must_be_there(&self, conn: &mut Connection, caller: &Caller, position: Option<Position>) -> Result<(), Problem> {
+    async fn must_be_there(&self, conn: &mut Connection, caller: &Caller, behind: Option<i64>) -> Result<(), Problem> {
         let first = queries::find_first(conn, caller.company).await?;
-        match (position, first) {
-            (Some(Position::Behind(number)), Some((_, first))) if number + 1 >= first => Ok(()),
+        match (behind, first) {
+            (Some(behind), Some((_, first))) if behind + 1 >= first => Ok(()),
             _ => Standing::Moving.must_be_open(),
         }
     }

@@ -1,7 +1,5 @@
 //! The SQL of streams: the feed of a company, in the order of its numbers.
 
-use crate::developers::stream::earlier::EarlierPosition;
-use crate::developers::stream::position::Position;
 use crate::kernel::database::{Connection, column};
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::webhooks::EventFilter;
@@ -48,34 +46,29 @@ pub(super) async fn find_first(conn: &mut Connection, company: CompanyId) -> Res
     Ok(row.fetch_optional(conn).await?.map(|row| (row.id, row.number)))
 }
 
-/// The position behind an event, and whether the event itself is still to come: it waits in the outbox. `None` if the company has no such event.
-pub(super) async fn find_position(
-    conn: &mut Connection,
-    company: CompanyId,
-    event: EventId,
-) -> Result<Option<(Position, bool)>, sqlx::Error> {
+/// The number behind which the stream after an event goes on, and whether the event itself is still to come: it waits in the outbox. `None` if the
+/// company has no such event, or it is from before there was a feed.
+pub(super) async fn find_position(conn: &mut Connection, company: CompanyId, event: EventId) -> Result<Option<(i64, bool)>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"select coalesce(numbered.number, before_test.number) as "number?", waits as "waits?",
-                  transaction_id::text::bigint as "transaction?", place as "place?",
+        r#"select coalesce(numbered.number, before_test.number) as "number?", waits as "waits?", is_test as "is_test?",
                   coalesce((select last from event_feed_heads where company_id = $2), 0) as "last!"
            from (select) as one
            left join (select number from event_feed where id = $1 and company_id = $2) as numbered on true
-           left join (select waits, transaction_id, place, addressed_to from unnumbered_events where id = $1 and company_id = $2) as unnumbered
-                on true
+           left join (
+                select waits, addressed_to is not null as is_test from unnumbered_events where id = $1 and company_id = $2
+           ) as unnumbered on true
            -- A test is never numbered: the stream goes on behind what was made before it.
            left join lateral (
-                select number from event_feed
-                where unnumbered.addressed_to is not null and company_id = $2 and id < $1 order by number desc limit 1
+                select number from event_feed where is_test and company_id = $2 and id < $1 order by number desc limit 1
            ) as before_test on true"#,
         event.uuid(),
         company.uuid(),
     );
     let row = row.fetch_one(conn).await?;
-    let earlier = row.transaction.zip(row.place).map(|(transaction, place)| EarlierPosition { transaction, place });
     Ok(match (row.number, row.waits) {
-        (Some(number), _) => Some((Position::Behind(number), false)),
-        (None, Some(true)) => Some((Position::Behind(row.last), true)),
-        (None, _) => earlier.map(|position| (Position::Earlier(position), false)),
+        (Some(number), _) => Some((number, false)),
+        (None, Some(true)) => Some((row.last, true)),
+        (None, _) => row.is_test.unwrap_or(false).then_some((0, false)),
     })
 }
 

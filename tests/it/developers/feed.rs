@@ -49,44 +49,13 @@ async fn the_feed_of_a_company_has_no_gaps_whoever_fans_out() {
     assert_eq!(world.count(without_gaps).await, 2);
 }
 
-/// What the version before the feed leaves behind: events that have left the outbox without a number, each with the id of its transaction.
-async fn forget_numbers(world: &World) {
+#[tokio::test]
+async fn an_event_from_before_there_were_numbers_is_no_position() {
+    let world = World::new().await;
+    let first = world.publish("order.created").await;
     world.everything_is_fanned_out().await;
-    let ids = "update events set transaction_id = number::text::xid8 from feed where feed.event_id = events.id";
-    sqlx::query(ids).execute(&world.pool).await.unwrap();
-    for table in ["feed", "feed_heads"] {
-        sqlx::query(sqlx::AssertSqlSafe(format!("delete from {table}"))).execute(&world.pool).await.unwrap();
-    }
-}
-
-#[tokio::test]
-async fn a_stream_goes_on_behind_an_event_from_before_there_were_numbers() {
-    let world = World::new().await;
-    let first = world.publish("order.created").await.to_string();
-    for event in ["driver.online", "order.updated"] {
-        world.publish(event).await;
-    }
-    forget_numbers(&world).await;
-    let mut before_any_number = world.stream(&format!("?events=order.*&after={first}"), None).await;
-    assert_eq!(before_any_number.names(1).await, ["order.updated"]);
-    world.publish("order.dispatched").await;
-    world.publish("order.started").await;
-    assert_eq!(before_any_number.names(2).await, ["order.dispatched", "order.started"]);
-    let mut stream = world.stream("", Some(&first)).await;
-    assert_eq!(stream.names(4).await, ["driver.online", "order.updated", "order.dispatched", "order.started"]);
-}
-
-#[tokio::test]
-async fn what_an_instance_of_the_version_before_fans_out_is_numbered_as_well() {
-    let world = World::new().await;
-    let start = world.publish("driver.online").await.to_string();
-    world.state.webhooks.fan_out().await.unwrap();
-    for event in ["order.created", "order.updated"] {
-        world.publish(event).await;
-    }
-    sqlx::query("delete from outbox").execute(&world.pool).await.unwrap();
-    world.publish("order.dispatched").await;
-    assert_eq!(world.stream("", Some(&start)).await.names(3).await, ["order.created", "order.updated", "order.dispatched"]);
+    sqlx::query("delete from feed").execute(&world.pool).await.unwrap();
+    world.api(Method::GET, &format!("/developers/int/v1/events/stream?after={first}")).send().await.refused(404, "record_not_found");
 }
 
 #[tokio::test]

@@ -58,9 +58,7 @@ pub async fn fan_out(
     };
     let companies = column(companies, |company| company.uuid());
     let mut rows = sqlx::query!(
-        r#"with recursive numbering as materialized (
-             select set_config('portico.numbers_feed', 'on', true) as is_on
-         ), turn as (
+        r#"with recursive turn as (
              select first.company_id, first.company_id as seed, 1 as step, (first.company_id <> all($13::uuid[]))::integer as place
              from (select coalesce(
                  (select company_id from outbox where company_id > $1 order by company_id limit 1),
@@ -86,8 +84,7 @@ pub async fn fan_out(
                  where position = (select position from outbox as entry where entry.company_id = asked.company_id order by position limit 1)
                  for update skip locked
              ) as first
-             where (select is_on from numbering) = 'on'
-             and asked.company_id not in (select company_id from moving_companies where not arrived)
+             where asked.company_id not in (select company_id from moving_companies where not arrived)
          ), company as materialized (
              select company_id, share, $8 / greatest($8 / $9, webhooks)::integer as events
              from taken
