@@ -25,6 +25,7 @@ const OF_ENDPOINT: usize = 4;
 /// permit for a new event.
 #[derive(Debug)]
 pub struct Permits {
+    count: usize,
     all: Arc<Semaphore>,
     /// As many stay free when permits are taken for deliveries that are not begun at once.
     half: usize,
@@ -34,6 +35,14 @@ pub struct Permits {
 
 /// The deliveries that this instance has in flight for each company; those with none are left out.
 type InFlightByCompany = Arc<Mutex<HashMap<CompanyId, usize>>>;
+
+/// Permits that are taken together, and released together but for those that are used.
+#[derive(Debug)]
+pub struct Taken {
+    places: OwnedSemaphorePermit,
+    repetitions: Option<OwnedSemaphorePermit>,
+    in_flight: InFlightByCompany,
+}
 
 /// A permit for one delivery in flight.
 #[derive(Debug)]
@@ -98,6 +107,22 @@ impl Flight {
     }
 }
 
+impl Iterator for Taken {
+    type Item = Permit;
+
+    fn next(&mut self) -> Option<Permit> {
+        let place = self.places.split(1)?;
+        let repetition = self.repetitions.as_mut().map(|repetitions| repetitions.split(1).expect("there are as many as places"));
+        Some(Permit { _place: place, repetition, in_flight: Arc::clone(&self.in_flight), holder: None })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.places.num_permits(), Some(self.places.num_permits()))
+    }
+}
+
+impl ExactSizeIterator for Taken {}
+
 impl Permit {
     /// The permit for a first attempt to the same endpoint.
     pub fn for_first_attempt(mut self) -> Self {
@@ -142,6 +167,7 @@ impl Permits {
     pub fn new(all: usize) -> Self {
         let repetitions = (all - all / 4).min(all.saturating_sub(1)).max(1);
         Self {
+            count: all,
             all: Arc::new(Semaphore::new(all)),
             half: all.div_ceil(2),
             repetitions: Arc::new(Semaphore::new(repetitions)),
@@ -150,27 +176,28 @@ impl Permits {
     }
 
     /// Takes as many permits as are available for `lane`, at most `most`.
-    pub fn take(&self, lane: Lane, most: usize) -> Vec<Permit> {
-        let take = || {
-            let place = Arc::clone(&self.all).try_acquire_owned().ok()?;
-            let repetition = match lane {
-                Lane::Fresh => None,
-                Lane::Again | Lane::Replay => Some(Arc::clone(&self.repetitions).try_acquire_owned().ok()?),
-            };
-            Some(Permit { _place: place, repetition, in_flight: Arc::clone(&self.in_flight), holder: None })
+    pub fn take(&self, lane: Lane, most: usize) -> Taken {
+        let mut places = acquire_up_to(&self.all, most);
+        let repetitions = match lane {
+            Lane::Fresh => None,
+            Lane::Again | Lane::Replay => {
+                let repetitions = acquire_up_to(&self.repetitions, places.num_permits());
+                drop(places.split(places.num_permits() - repetitions.num_permits()));
+                Some(repetitions)
+            }
         };
-        std::iter::from_fn(take).take(most).collect()
+        Taken { places, repetitions, in_flight: Arc::clone(&self.in_flight) }
     }
 
     /// Takes permits for a statement that may find something for them: at most half of those that are free, because others look for
     /// something at the same time.
-    pub fn take_some(&self, lane: Lane, most: usize) -> Vec<Permit> {
-        self.take(lane, most.min(self.free().div_ceil(2)))
+    pub fn take_some(&self, lane: Lane, most: usize) -> Taken {
+        self.take(lane, most.min(self.all.available_permits().div_ceil(2)))
     }
 
     /// Takes permits for first attempts that are not begun at once: at most as many as leave half of all free.
-    pub fn take_ahead(&self, most: usize) -> Vec<Permit> {
-        self.take(Lane::Fresh, most.min(self.free().saturating_sub(self.half)))
+    pub fn take_ahead(&self, most: usize) -> Taken {
+        self.take(Lane::Fresh, most.min(self.all.available_permits().saturating_sub(self.half)))
     }
 
     /// The deliveries of a company that are in flight.
@@ -178,9 +205,10 @@ impl Permits {
         lock(&self.in_flight).get(&company).copied().unwrap_or_default()
     }
 
-    /// The permits that are free.
+    /// The permits that no delivery holds. Those of a statement that looks for deliveries are free until it has found some: shares that shrink
+    /// whenever somebody looks would be too small for what is in flight already.
     pub fn free(&self) -> usize {
-        self.all.available_permits()
+        self.count.saturating_sub(lock(&self.in_flight).values().sum::<usize>())
     }
 
     /// What may be taken now, before any permits are: at most `most` deliveries in flight to one endpoint.
@@ -208,6 +236,17 @@ impl Permits {
 fn room_of_company(flying: usize, free: usize) -> usize {
     let few = FEW.saturating_sub(flying);
     few.max((OF_COMPANY * free).saturating_sub(flying) / (OF_COMPANY + 1))
+}
+
+/// As many permits as are available, at most `most`.
+fn acquire_up_to(semaphore: &Arc<Semaphore>, most: usize) -> OwnedSemaphorePermit {
+    loop {
+        let count = u32::try_from(most.min(semaphore.available_permits())).unwrap_or(u32::MAX);
+        // Another may have taken some of them meanwhile.
+        if let Ok(permits) = Arc::clone(semaphore).try_acquire_many_owned(count) {
+            return permits;
+        }
+    }
 }
 
 fn as_sql(count: usize) -> i32 {

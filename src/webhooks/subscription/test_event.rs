@@ -123,7 +123,7 @@ async fn publish(
 ) -> Result<EventId, Problem> {
     // A test event is about no record, so it does not take part in the ordering of real events.
     let (company, request, now) = (transaction.caller.company, transaction.caller.request, transaction.now);
-    let event = NewEvent { company, name, subject: None, owner, request, trace: transaction.trace(), data };
+    let event = NewEvent { company, name, subject: None, owner, request, trace: transaction.trace(), data: data.into() };
     Ok(events::publish(transaction.conn(), event, now).await?)
 }
 

@@ -45,7 +45,7 @@ impl Claimer {
         let permits = &self.webhooks.delivering.permits;
         let shares = permits.shares(self.webhooks.settings.endpoint_concurrency());
         let permits = permits.take_some(Lane::ALL[lane], BATCH);
-        if permits.is_empty() {
+        if permits.len() == 0 {
             return Ok(false);
         }
         let visit = Visit::Behind(self.lanes[lane].after);

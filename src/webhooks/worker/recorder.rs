@@ -135,18 +135,22 @@ impl Recorder {
         }
     }
 
-    /// The refill of those endpoints that can be, within the shares of their companies. Whoever is quick gets as many deliveries again ahead,
-    /// for which permits are added.
+    /// The refill of those endpoints that can be, within the shares of their companies. An endpoint goes on with as many deliveries as it has in
+    /// flight unless that is more than twice its share: shares change with every batch, and what is left to the claimer waits for another
+    /// statement. Whoever is quick gets as many deliveries again ahead, for which permits are added.
     fn refill(&mut self, ended: &BTreeMap<SubscriptionId, EndedAt>, permits: &mut Vec<Permit>) -> Refill {
         let all = &self.webhooks.delivering.permits;
         let most = self.webhooks.settings.endpoint_concurrency();
-        let in_flight = all.shares(most).endpoint;
+        let share = all.shares(most).endpoint;
         let within_their_shares = ended.iter().filter(|(_, ended)| all.may_keep(ended.company)).map(|(endpoint, _)| *endpoint);
         let rooms = self.wake.refillable(within_their_shares).into_iter().map(|endpoint| {
             let EndedAt { attempts, quick, .. } = ended[&endpoint];
-            let ahead = all.take_ahead(if quick && in_flight == most { attempts } else { 0 });
-            let times = if ahead.is_empty() { 1 } else { ahead::TIMES };
-            let room = Room { most: attempts + ahead.len(), in_flight: in_flight.saturating_mul(times) };
+            let ahead = all.take_ahead(if quick && share == most { attempts } else { 0 });
+            let in_flight = match ahead.len() {
+                0 => share.saturating_mul(2).min(most),
+                _ => most.saturating_mul(ahead::TIMES),
+            };
+            let room = Room { most: attempts + ahead.len(), in_flight };
             permits.extend(ahead);
             (endpoint, room)
         });

@@ -148,7 +148,7 @@ impl Rounds for ShortcutClaimer {
         let permits = &self.webhooks.delivering.permits;
         let shares = permits.shares(self.webhooks.settings.endpoint_concurrency());
         let permits = permits.take_some(Lane::Fresh, BATCH);
-        if permits.is_empty() {
+        if permits.len() == 0 {
             self.wake.shortcut.put_back();
             self.look_again(false);
             return Ok(false);
