@@ -46,7 +46,7 @@ mod retention;
 pub use addressed::{Addressed, address};
 pub use catalogue::{Catalogue, EventType, InvalidEventType, NameTaken, Publisher, UnknownEvent, documented, names};
 pub use commit_notifier::CommitNotifier;
-pub use envelope::{API_VERSION, Envelope};
+pub use envelope::{API_VERSION, Envelope, EventData};
 pub use erasing::erase_events_about;
 pub use name::{EventName, InvalidEventName};
 pub use new_event::{NewEvent, Origin};

@@ -1,11 +1,10 @@
 //! An event before it is written.
 
 use chrono::{DateTime, Utc};
-use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::callers::{Caller, Owner};
-use crate::events::{API_VERSION, Envelope, EventName};
+use crate::events::{API_VERSION, Envelope, EventData, EventName};
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::request_id::RequestId;
 use crate::kernel::traces::TraceContext;
@@ -41,7 +40,7 @@ pub struct NewEvent {
     /// The span that it follows from, if that is recorded. It is no part of what subscribers receive either.
     pub trace: Option<TraceContext>,
     /// The `data` of the envelope.
-    pub data: Map<String, Value>,
+    pub data: EventData,
 }
 
 impl NewEvent {

@@ -48,8 +48,15 @@ pub fn publish(service: &Service, events: usize) {
     Database::of(service).with(async |conn| {
         let mut tx = conn.begin().await.unwrap();
         for number in 0..events {
-            let event =
-                NewEvent { company, name: orders::CREATED, subject: None, owner: None, request: None, trace: None, data: order(number) };
+            let event = NewEvent {
+                company,
+                name: orders::CREATED,
+                subject: None,
+                owner: None,
+                request: None,
+                trace: None,
+                data: order(number).into(),
+            };
             events::publish(&mut tx, event, Clock::System.now()).await.unwrap();
         }
         tx.commit().await.unwrap();

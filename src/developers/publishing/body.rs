@@ -1,8 +1,11 @@
 //! The body of `POST events`, parsed and validated against the catalogue before anything is stored.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
+use std::fmt;
 
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
@@ -30,8 +33,15 @@ pub(super) struct Batch {
     pub(super) keys: Vec<Option<Key>>,
     /// Whether the body was a single event; the response then has the same form.
     pub(super) is_single: bool,
-    /// The size of the body, in bytes.
+    /// The size of the events as they are sent, in bytes.
     pub(super) size: usize,
+}
+
+/// The body as it arrives: an event is parsed at once, those of a list one by one, so that an error says which one it is about.
+#[derive(Debug)]
+pub enum Submitted {
+    One(Box<Body>),
+    Many(Vec<Box<RawValue>>),
 }
 
 /// An idempotency key with the digest of the event published under it.
@@ -41,9 +51,10 @@ pub(super) struct Key {
     pub(super) digest: [u8; 32],
 }
 
-#[derive(Deserialize)]
+/// An event as a client writes it.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Body {
+pub struct Body {
     event: String,
     data: Map<String, Value>,
     /// The record that the event is about: its events are numbered, and delivered in order to subscriptions that request it.
@@ -72,23 +83,21 @@ impl Batch {
         json!({ "anyOf": [event, closed_object(&["events"], [("events", events)])] })
     }
 
-    /// Parses `{"event":…}` or `{"events":[…]}`. The error names the first invalid event.
-    pub(super) fn read(body: &RawValue, catalogue: &Catalogue, caller: &Caller) -> Result<Self, Problem> {
-        let members: BTreeMap<String, Box<RawValue>> = json::parse(body.get().as_bytes())?;
-        let (bodies, is_single) = match members.get("events") {
-            None => (vec![read_one(body, catalogue)?], true),
-            Some(_) if members.len() > 1 => return Err(FieldErrors::one("events", "No other field is allowed besides events.")),
-            Some(listed) => (read_many(listed, catalogue)?, false),
+    /// Checks `{"event":…}` or `{"events":[…]}`. The error names the first invalid event.
+    pub(super) fn read(submitted: Submitted, catalogue: &Catalogue, caller: &Caller) -> Result<Self, Problem> {
+        let (bodies, is_single) = match submitted {
+            Submitted::One(body) => (vec![check(*body, catalogue)?], true),
+            Submitted::Many(bodies) => (read_many(&bodies, catalogue)?, false),
         };
         let (company, request, trace) = (caller.company, caller.request, traces::context());
         let (mut events, mut keys) = (Vec::with_capacity(bodies.len()), Vec::with_capacity(bodies.len()));
         for (name, body) in bodies {
             keys.push(body.key());
             let Body { data, subject, owner, .. } = body;
-            events.push(NewEvent { company, name, subject: subject.map(AnyId::uuid), owner, request, trace, data });
+            events.push(NewEvent { company, name, subject: subject.map(AnyId::uuid), owner, request, trace, data: data.into() });
         }
-        let batch = Self { events, keys, is_single, size: body.get().len() };
-        batch.refuse_large_events()?;
+        let mut batch = Self { events, keys, is_single, size: 0 };
+        batch.size = batch.sizes()?;
         batch.refuse_repeated_keys()?;
         Ok(batch)
     }
@@ -102,15 +111,18 @@ impl Batch {
         if self.is_single { member.to_owned() } else { format!("events[{index}].{member}") }
     }
 
-    fn refuse_large_events(&self) -> Result<(), Problem> {
-        let sizes = self.events.iter().map(NewEvent::size);
-        match sizes.enumerate().find(|(_, size)| *size > MAX_EVENT_SIZE) {
-            None => Ok(()),
-            Some((index, size)) => {
+    /// The sizes of all events together, none of which is too large.
+    fn sizes(&self) -> Result<usize, Problem> {
+        let mut all = 0;
+        for (index, event) in self.events.iter().enumerate() {
+            let size = event.size();
+            if size > MAX_EVENT_SIZE {
                 let sentence = format!("The event would have {size} bytes as it is sent; at most {MAX_EVENT_SIZE} are allowed.");
-                Err(FieldErrors::one(&self.path(index, "data"), sentence))
+                return Err(FieldErrors::one(&self.path(index, "data"), sentence));
             }
+            all += size;
         }
+        Ok(all)
     }
 
     fn refuse_repeated_keys(&self) -> Result<(), Problem> {
@@ -123,18 +135,67 @@ impl Batch {
     }
 }
 
-fn read_many(listed: &RawValue, catalogue: &Catalogue) -> Result<Vec<(EventName, Body)>, Problem> {
-    let bodies: Vec<Box<RawValue>> =
-        json::parse(listed.get().as_bytes()).map_err(|_| FieldErrors::one("events", "This must be a list."))?;
+impl<'de> Deserialize<'de> for Submitted {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(SubmittedVisitor)
+    }
+}
+
+struct SubmittedVisitor;
+
+impl<'de> Visitor<'de> for SubmittedVisitor {
+    type Value = Submitted;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Submitted, A::Error> {
+        let first: Option<String> = members.next_key()?;
+        if first.as_deref() != Some("events") {
+            let members = MapAccessDeserializer::new(Begun { first, rest: members });
+            return Body::deserialize(members).map(|body| Submitted::One(Box::new(body)));
+        }
+        let events = members.next_value()?;
+        match members.next_key::<String>()? {
+            None => Ok(Submitted::Many(events)),
+            Some(other) => Err(A::Error::unknown_field(&other, &["events"])),
+        }
+    }
+}
+
+/// The members of an object of which the first name was read already.
+struct Begun<A> {
+    first: Option<String>,
+    rest: A,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Begun<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        match self.first.take() {
+            Some(first) => seed.deserialize(first.into_deserializer()).map(Some),
+            None => self.rest.next_key_seed(seed),
+        }
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.rest.next_value_seed(seed)
+    }
+}
+
+fn read_many(bodies: &[Box<RawValue>], catalogue: &Catalogue) -> Result<Vec<(EventName, Body)>, Problem> {
     if bodies.is_empty() || bodies.len() > MAX_EVENTS {
         return Err(FieldErrors::one("events", format!("There may be 1 to {MAX_EVENTS} events.")));
     }
-    let read = |(index, body): (usize, &RawValue)| read_one(body, catalogue).map_err(|problem| problem.within(&format!("events[{index}]")));
-    bodies.iter().map(AsRef::as_ref).enumerate().map(read).collect()
+    let read = |body: &RawValue| check(json::parse_part(body)?, catalogue);
+    let read = |(index, body): (usize, &Box<RawValue>)| read(body).map_err(|problem| problem.within(&format!("events[{index}]")));
+    bodies.iter().enumerate().map(read).collect()
 }
 
-fn read_one(body: &RawValue, catalogue: &Catalogue) -> Result<(EventName, Body), Problem> {
-    let body: Body = json::parse(body.get().as_bytes())?;
+/// Checks an event against the catalogue.
+fn check(body: Body, catalogue: &Catalogue) -> Result<(EventName, Body), Problem> {
     let event_type = catalogue.named(&body.event).map_err(|unknown| FieldErrors::one("event", unknown.to_string()))?;
     if event_type.publisher == Publisher::Service {
         return Err(FieldErrors::one("event", format!("{} can only be published by the service itself.", event_type.name)));

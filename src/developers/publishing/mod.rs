@@ -20,15 +20,16 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
+use uuid::Uuid;
 
 use crate::callers::{Area, Caller, Scope};
 use crate::companies::Admission;
-use crate::developers::publishing::body::Batch;
+use crate::developers::publishing::body::{Batch, Submitted};
 use crate::developers::state::Developers;
 use crate::events::{self, CommitNotifier, EventName, NewEvent};
-use crate::kernel::clock::{Clock, timestamp};
+use crate::kernel::clock::{self, Clock};
 use crate::kernel::database::{self, Pool, repeated};
 use crate::kernel::group_commit::GroupCommit;
 use crate::kernel::group_metrics::GroupMetrics;
@@ -66,10 +67,10 @@ pub(super) async fn publish(
     State(publishing): State<Publishing>,
     caller: Caller,
     admission: Admission,
-    body: Result<JsonBody<Box<RawValue>>, Problem>,
+    body: Result<JsonBody<Submitted>, Problem>,
 ) -> Result<Response, Problem> {
     caller.require(Area::Traffic, Scope::Events)?;
-    let batch = Batch::read(&body?.0, &publishing.developers.catalogue, &caller)?;
+    let batch = Batch::read(body?.0, &publishing.developers.catalogue, &caller)?;
     let is_single = batch.is_single;
     let published = publishing.publish(caller.company, batch, &admission).await?;
     Ok(answer(is_single, &published))
@@ -160,15 +161,33 @@ fn answer(is_single: bool, published: &[Published]) -> Response {
     let status = if published.iter().all(|event| event.repeated) { StatusCode::OK } else { StatusCode::CREATED };
     let mut events: Vec<_> = published.iter().map(Published::present).collect();
     let body = match is_single {
-        true => json!({ "event": events.pop() }),
-        false => json!({ "events": events }),
+        true => Answer { event: events.pop(), events: None },
+        false => Answer { event: None, events: Some(events) },
     };
     (status, Json(body)).into_response()
 }
 
+/// One event, or several.
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<Presented<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    events: Option<Vec<Presented<'a>>>,
+}
+
+/// Everything of an event except `data`, which the caller already has.
+#[derive(Serialize)]
+struct Presented<'a> {
+    id: EventId,
+    uuid: Uuid,
+    event: &'a EventName,
+    #[serde(serialize_with = "clock::as_timestamp")]
+    created_at: DateTime<Utc>,
+}
+
 impl Published {
-    /// Everything except `data`, which the caller already has.
-    fn present(&self) -> Value {
-        json!({ "id": self.id, "uuid": self.id.uuid(), "event": self.name, "created_at": timestamp(self.at) })
+    fn present(&self) -> Presented<'_> {
+        Presented { id: self.id, uuid: self.id.uuid(), event: &self.name, created_at: self.at }
     }
 }

@@ -77,7 +77,7 @@ impl<'a> Entry<'a> {
                     let data = data(report, payment, normalised, amount, fact, &known);
                     let (company, subject) = (report.company, Some(payment.uuid()));
                     let Report { request, trace, .. } = **report;
-                    events.push(NewEvent { company, name: normalised.event(), subject, owner: None, request, trace, data });
+                    events.push(NewEvent { company, name: normalised.event(), subject, owner: None, request, trace, data: data.into() });
                 }
                 let sequence = i32::try_from(known.number()).expect("two billion facts do not fit into memory");
                 facts.push(NewFact { payment, sequence, report, position, fact: fact.clone() });
@@ -138,7 +138,7 @@ mod tests {
 
     fn written(entry: &Entry<'_>) -> Written {
         let facts = entry.facts.iter().map(|new| (new.sequence, new.report.callback, new.position, new.fact.clone()));
-        let events = entry.events.iter().map(|event| format!("{} {}", event.name.as_str(), event.data["amount"]));
+        let events = entry.events.iter().map(|event| format!("{} {}", event.name.as_str(), serde_json::json!(event.data)["amount"]));
         (facts.collect(), events.collect())
     }
 

@@ -10,6 +10,7 @@ use axum::extract::{FromRequest, Request};
 use axum::http::header;
 use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::kernel::problem::{Problem, ProblemCode, Sentence};
@@ -105,13 +106,22 @@ impl<'de> Deserialize<'de> for Members {
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     refuse_nul(bytes)?;
     let bytes = &*numbers::written_out(bytes).map_err(|number| Problem::new(ProblemCode::BodyInvalid).detail(number.to_string()))?;
-    // The slower parser, which tracks the path, only runs after an error.
-    let mut json = serde_json::Deserializer::from_slice(bytes);
-    let value = objects::read(&mut json).and_then(|value| json.end().map(|()| value)).or_else(|_| parse_minding_the_path(bytes))?;
+    let value = parse_quickly(bytes)?;
     match nesting::is_too_deep(bytes) {
         true => Err(Problem::new(ProblemCode::BodyInvalid).detail("The body is nested too deeply.")),
         false => Ok(value),
     }
+}
+
+/// Parses what was left raw in a body that [`parse`] has accepted as a whole.
+pub fn parse_part<T: DeserializeOwned>(part: &RawValue) -> Result<T, Problem> {
+    parse_quickly(part.get().as_bytes())
+}
+
+/// The slower parser, which tracks the path, only runs after an error.
+fn parse_quickly<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    objects::read(&mut json).and_then(|value| json.end().map(|()| value)).or_else(|_| parse_minding_the_path(bytes))
 }
 
 fn parse_minding_the_path<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {

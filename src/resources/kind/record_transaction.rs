@@ -160,7 +160,7 @@ impl<S: ResourceState> RecordTransaction<S> {
         let subject = Some(about.record.id.into());
         let owner = about.record.fields.owner().cloned();
         let (request, trace) = (self.caller.request, self.trace());
-        NewEvent { company: self.caller.company, name, subject, owner, request, trace, data: about.event_data(additional) }
+        NewEvent { company: self.caller.company, name, subject, owner, request, trace, data: about.event_data(additional).into() }
     }
 
     /// Publishes the events in one statement, in their order.

@@ -151,7 +151,7 @@ pub async fn publish(
     customer: &Customer,
     now: DateTime<Utc>,
 ) -> Result<EventId, sqlx::Error> {
-    let (subject, trace, data) = (Some(customer.id.uuid()), traces::context(), customer.event_data());
+    let (subject, trace, data) = (Some(customer.id.uuid()), traces::context(), customer.event_data().into());
     events::publish(conn, NewEvent { company, name, subject, owner: None, request, trace, data }, now).await
 }
 

@@ -149,7 +149,7 @@ pub async fn publish_security(
             let mut data = members! { "id": customer, "public_id": customer, "uuid": customer.uuid(), "store": store };
             data.extend(event.members());
             data.extend(members! { "meta": json!({}), "additionalData": json!({}) });
-            NewEvent { company, name: event.name(), subject, owner: None, request, trace, data }
+            NewEvent { company, name: event.name(), subject, owner: None, request, trace, data: data.into() }
         })
         .collect();
     if !events.is_empty() {

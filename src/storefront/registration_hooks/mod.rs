@@ -238,7 +238,7 @@ impl RegistrationHooks {
     async fn put(&self, hook: &Hook, data: &Map<String, Value>) -> Result<Answer, Unanswered> {
         let now = self.0.clock.now();
         let id = EventId::new(now);
-        let envelope = Envelope { id, api_version: API_VERSION, event: &NAME, created_at: now, data };
+        let envelope = Envelope { id, api_version: API_VERSION, event: &NAME, created_at: now, data: &data.into() };
         let answered = self.0.hooks.ask(hook, id, envelope.to_bytes(), now).await?;
         Ok(answer::read(&answered)?)
     }

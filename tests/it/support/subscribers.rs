@@ -97,7 +97,7 @@ impl World {
     pub fn new_event(&self, company: CompanyId, name: &str, subject: Option<Uuid>) -> NewEvent {
         let mut data = self.state.developers.catalogue.find(name).unwrap().sample.clone();
         data["meta"] = json!({ "note": "ünïcode ☂" });
-        NewEvent { company, name: name.parse().unwrap(), subject, owner: None, request: None, trace: None, data }
+        NewEvent { company, name: name.parse().unwrap(), subject, owner: None, request: None, trace: None, data: data.into() }
     }
 
     /// Publishes an event whose delivery fails permanently.

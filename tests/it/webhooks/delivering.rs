@@ -146,7 +146,7 @@ async fn a_rolled_back_change_publishes_nothing() {
         owner: None,
         request: None,
         trace: None,
-        data: Map::new(),
+        data: Map::new().into(),
     };
     let mut transaction = world.pool.begin().await.unwrap();
     events::publish(&mut transaction, event, world.clock.now()).await.unwrap();

@@ -86,7 +86,7 @@ impl TextPause {
         let mut data = self.present();
         data.extend(members! { "public_id": self.id, "meta": json!({}), "additionalData": json!({}) });
         let (company, subject, trace) = (self.company, Some(self.id.uuid()), traces::context());
-        events::publish(conn, NewEvent { company, name, subject, owner: None, request, trace, data }, now).await.map(|_| ())
+        events::publish(conn, NewEvent { company, name, subject, owner: None, request, trace, data: data.into() }, now).await.map(|_| ())
     }
 }
 

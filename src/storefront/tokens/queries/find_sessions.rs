@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use chrono::{DateTime, Utc};
-use serde_json::Value;
 
 use crate::kernel::crypto::SecretDigest;
 use crate::kernel::database::Connection;
@@ -49,7 +48,7 @@ pub(in crate::storefront::tokens) async fn find_sessions(
     let sessions = rows.into_iter().map(|row| {
         let number = TokenId(row.number);
         let customer = customer!(row);
-        let shown = Value::Object(customer.present()).to_string().into();
+        let shown = serde_json::to_string(&customer.present()).expect("an object can always be serialized").into();
         let session = Session {
             id: row.uuid.into(),
             store: row.store_id.into(),
