@@ -285,7 +285,7 @@ mod tests {
                 return (permits.all.available_permits(), shares.endpoint);
             }
             let taken = permits.take(Lane::Fresh, usize::try_from(room).unwrap());
-            flights.extend(taken.into_iter().map(|permit| in_flight.begin(permit, company)));
+            flights.extend(taken.map(|permit| in_flight.begin(permit, company)));
         };
         assert_eq!(take_all_of(companies[0]), (100, 25), "400 of 500: four times what is free");
         assert_eq!(take_all_of(companies[1]), (20, 5));
@@ -310,7 +310,7 @@ mod tests {
         let companies = [(); 2].map(|()| CompanyId::new(DateTime::UNIX_EPOCH));
         let (permits, in_flight) = (Permits::new(10), InFlight::default());
         assert_eq!(permits.rooms(&companies), 16, "eight each, of ten that are free");
-        let _flights: Vec<_> = permits.take(Lane::Fresh, 8).into_iter().map(|permit| in_flight.begin(permit, companies[0])).collect();
+        let _flights: Vec<_> = permits.take(Lane::Fresh, 8).map(|permit| in_flight.begin(permit, companies[0])).collect();
         assert_eq!(permits.rooms(&companies[..1]), 0);
         assert_eq!(permits.rooms(&companies), FEW);
     }

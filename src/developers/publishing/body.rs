@@ -190,8 +190,8 @@ fn read_many(bodies: &[Box<RawValue>], catalogue: &Catalogue) -> Result<Vec<(Eve
         return Err(FieldErrors::one("events", format!("There may be 1 to {MAX_EVENTS} events.")));
     }
     let read = |body: &RawValue| check(json::parse_part(body)?, catalogue);
-    let read = |(index, body): (usize, &Box<RawValue>)| read(body).map_err(|problem| problem.within(&format!("events[{index}]")));
-    bodies.iter().enumerate().map(read).collect()
+    let read = |(index, body): (usize, &RawValue)| read(body).map_err(|problem| problem.within(&format!("events[{index}]")));
+    bodies.iter().map(AsRef::as_ref).enumerate().map(read).collect()
 }
 
 /// Checks an event against the catalogue.
