@@ -27,21 +27,24 @@ const OF_ENDPOINT: usize = 4;
 pub struct Permits {
     count: usize,
     all: Arc<Semaphore>,
-    /// As many stay free when permits are taken for deliveries that are not begun at once.
-    half: usize,
     repetitions: Arc<Semaphore>,
-    in_flight: InFlightByCompany,
+    held: Arc<Mutex<Held>>,
 }
 
-/// The deliveries that this instance has in flight for each company; those with none are left out.
-type InFlightByCompany = Arc<Mutex<HashMap<CompanyId, usize>>>;
+/// The permits that deliveries in flight hold.
+#[derive(Debug, Default)]
+struct Held {
+    all: usize,
+    /// Companies without any are left out.
+    by_company: HashMap<CompanyId, usize>,
+}
 
 /// Permits that are taken together, and released together but for those that are used.
 #[derive(Debug)]
 pub struct Taken {
     places: OwnedSemaphorePermit,
     repetitions: Option<OwnedSemaphorePermit>,
-    in_flight: InFlightByCompany,
+    held: Arc<Mutex<Held>>,
 }
 
 /// A permit for one delivery in flight.
@@ -49,7 +52,7 @@ pub struct Taken {
 pub struct Permit {
     _place: OwnedSemaphorePermit,
     repetition: Option<OwnedSemaphorePermit>,
-    in_flight: InFlightByCompany,
+    held: Arc<Mutex<Held>>,
     /// The company of the delivery that holds it.
     holder: Option<CompanyId>,
 }
@@ -113,7 +116,7 @@ impl Iterator for Taken {
     fn next(&mut self) -> Option<Permit> {
         let place = self.places.split(1)?;
         let repetition = self.repetitions.as_mut().map(|repetitions| repetitions.split(1).expect("there are as many as places"));
-        Some(Permit { _place: place, repetition, in_flight: Arc::clone(&self.in_flight), holder: None })
+        Some(Permit { _place: place, repetition, held: Arc::clone(&self.held), holder: None })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -137,17 +140,19 @@ impl Permit {
     }
 
     fn pass_to(&mut self, holder: Option<CompanyId>) {
-        let mut in_flight = lock(&self.in_flight);
+        let mut held = lock(&self.held);
         if let Some(before) = self.holder
-            && let Some(count) = in_flight.get_mut(&before)
+            && let Some(count) = held.by_company.get_mut(&before)
         {
             *count -= 1;
             if *count == 0 {
-                in_flight.remove(&before);
+                held.by_company.remove(&before);
             }
+            held.all -= 1;
         }
         if let Some(company) = holder {
-            *in_flight.entry(company).or_default() += 1;
+            *held.by_company.entry(company).or_default() += 1;
+            held.all += 1;
         }
         self.holder = holder;
     }
@@ -159,20 +164,14 @@ impl Drop for Permit {
     }
 }
 
-fn lock(in_flight: &InFlightByCompany) -> MutexGuard<'_, HashMap<CompanyId, usize>> {
-    in_flight.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Permits {
     pub fn new(all: usize) -> Self {
         let repetitions = (all - all / 4).min(all.saturating_sub(1)).max(1);
-        Self {
-            count: all,
-            all: Arc::new(Semaphore::new(all)),
-            half: all.div_ceil(2),
-            repetitions: Arc::new(Semaphore::new(repetitions)),
-            in_flight: Arc::default(),
-        }
+        Self { count: all, all: Arc::new(Semaphore::new(all)), repetitions: Arc::new(Semaphore::new(repetitions)), held: Arc::default() }
     }
 
     /// Takes as many permits as are available for `lane`, at most `most`.
@@ -186,7 +185,7 @@ impl Permits {
                 Some(repetitions)
             }
         };
-        Taken { places, repetitions, in_flight: Arc::clone(&self.in_flight) }
+        Taken { places, repetitions, held: Arc::clone(&self.held) }
     }
 
     /// Takes permits for a statement that may find something for them: at most half of those that are free, because others look for
@@ -197,18 +196,18 @@ impl Permits {
 
     /// Takes permits for first attempts that are not begun at once: at most as many as leave half of all free.
     pub fn take_ahead(&self, most: usize) -> Taken {
-        self.take(Lane::Fresh, most.min(self.all.available_permits().saturating_sub(self.half)))
+        self.take(Lane::Fresh, most.min(self.all.available_permits().saturating_sub(self.count.div_ceil(2))))
     }
 
     /// The deliveries of a company that are in flight.
     pub fn in_flight(&self, company: CompanyId) -> usize {
-        lock(&self.in_flight).get(&company).copied().unwrap_or_default()
+        lock(&self.held).by_company.get(&company).copied().unwrap_or_default()
     }
 
     /// The permits that no delivery holds. Those of a statement that looks for deliveries are free until it has found some: shares that shrink
     /// whenever somebody looks would be too small for what is in flight already.
     pub fn free(&self) -> usize {
-        self.count.saturating_sub(lock(&self.in_flight).values().sum::<usize>())
+        self.count - lock(&self.held).all
     }
 
     /// What may be taken now, before any permits are: at most `most` deliveries in flight to one endpoint.
@@ -216,7 +215,7 @@ impl Permits {
         let free = self.free();
         let endpoint = as_sql(FEW.max(free / OF_ENDPOINT)).min(most);
         let (holders, rooms) =
-            lock(&self.in_flight).iter().map(|(company, flying)| (company.uuid(), as_sql(room_of_company(*flying, free)))).unzip();
+            lock(&self.held).by_company.iter().map(|(company, flying)| (company.uuid(), as_sql(room_of_company(*flying, free)))).unzip();
         Shares { free, endpoint, scarce: endpoint < most, company: as_sql(room_of_company(0, free)), holders, rooms }
     }
 
@@ -293,7 +292,7 @@ mod tests {
         let of_first = 400;
         assert!(!permits.may_keep(companies[0]), "its ended deliveries are not followed by others until the second one has its share");
         drop(flights.drain(..of_first));
-        assert_eq!(lock(&permits.in_flight).len(), 2);
+        assert_eq!(lock(&permits.held).by_company.len(), 2);
         assert!(permits.may_keep(companies[0]) && permits.may_keep(companies[1]));
     }
 

@@ -159,21 +159,19 @@ fn published(events: &[impl Borrow<NewEvent>], ids: Vec<EventId>, now: DateTime<
 /// 201 if any event is new, 200 if all were published before.
 fn answer(is_single: bool, published: &[Published]) -> Response {
     let status = if published.iter().all(|event| event.repeated) { StatusCode::OK } else { StatusCode::CREATED };
-    let mut events: Vec<_> = published.iter().map(Published::present).collect();
-    let body = match is_single {
-        true => Answer { event: events.pop(), events: None },
-        false => Answer { event: None, events: Some(events) },
+    let body = match published {
+        [event] if is_single => Answer::Event(event.present()),
+        events => Answer::Events(events.iter().map(Published::present).collect()),
     };
     (status, Json(body)).into_response()
 }
 
 /// One event, or several.
 #[derive(Serialize)]
-struct Answer<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    event: Option<Presented<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    events: Option<Vec<Presented<'a>>>,
+#[serde(rename_all = "lowercase")]
+enum Answer<'a> {
+    Event(Presented<'a>),
+    Events(Vec<Presented<'a>>),
 }
 
 /// Everything of an event except `data`, which the caller already has.
