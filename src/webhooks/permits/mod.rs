@@ -1,25 +1,17 @@
-//! Permits: limit the deliveries that one instance has in flight, reserve capacity for first attempts, and share the capacity out.
-//!
-//! The shares follow from what is free, as switches share buffers among their ports: an endpoint may have a quarter of the free permits in
-//! flight, and a company four times the free permits. One that is alone gets most of the capacity, and the more there are that
-//! want much, the less each of them gets; but a part of the capacity always stays free for those that want little. Neither is held to less
-//! than [`FEW`] deliveries.
+//! Permits: limit the deliveries that one instance has in flight, reserve capacity for first attempts, and share the capacity
+//! out ([`shares`]).
+
+mod shares;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use uuid::Uuid;
 
 use crate::kernel::ids::CompanyId;
 use crate::webhooks::delivery_state::Lane;
 
-/// The deliveries in flight that an endpoint and a company may have however few permits are free.
-const FEW: usize = 4;
-/// How many times the free permits a company may have in flight.
-const OF_COMPANY: usize = 4;
-/// The part of the free permits that an endpoint may have in flight.
-const OF_ENDPOINT: usize = 4;
+pub use crate::webhooks::permits::shares::Shares;
 
 /// The permits of this instance. Retries and replays can hold some of them, but never all: however many endpoints fail, there is a
 /// permit for a new event.
@@ -55,29 +47,6 @@ pub struct Permit {
     held: Arc<Mutex<Held>>,
     /// The company of the delivery that holds it.
     holder: Option<CompanyId>,
-}
-
-/// What a statement that takes deliveries into flight may take.
-#[derive(Debug)]
-pub struct Shares {
-    /// The permits that are free.
-    pub free: usize,
-    /// Maximum number of deliveries in flight to one endpoint.
-    pub endpoint: i32,
-    /// Whether this is less than an endpoint may have when enough permits are free.
-    pub scarce: bool,
-    /// Maximum number of deliveries to take for a company that has none in flight,
-    pub company: i32,
-    /// and for each of those that have some.
-    pub holders: Vec<Uuid>,
-    pub rooms: Vec<i32>,
-}
-
-impl Shares {
-    /// No other limit than that of the settings: `endpoint` deliveries in flight to one endpoint.
-    pub fn unlimited(endpoint: i32) -> Self {
-        Self { free: usize::MAX, endpoint, scarce: false, company: i32::MAX, holders: Vec::new(), rooms: Vec::new() }
-    }
 }
 
 /// Counts the deliveries that are in flight, or have ended and are not in the batch that is being recorded. Clones share the count.
@@ -209,32 +178,6 @@ impl Permits {
     pub fn free(&self) -> usize {
         self.count - lock(&self.held).all
     }
-
-    /// What may be taken now, before any permits are: at most `most` deliveries in flight to one endpoint.
-    pub fn shares(&self, most: i32) -> Shares {
-        let free = self.free();
-        let endpoint = as_sql(FEW.max(free / OF_ENDPOINT)).min(most);
-        let (holders, rooms) =
-            lock(&self.held).by_company.iter().map(|(company, flying)| (company.uuid(), as_sql(room_of_company(*flying, free)))).unzip();
-        Shares { free, endpoint, scarce: endpoint < most, company: as_sql(room_of_company(0, free)), holders, rooms }
-    }
-
-    /// How many more deliveries these companies may take, all together.
-    pub fn rooms(&self, companies: &[CompanyId]) -> usize {
-        let free = self.free();
-        companies.iter().map(|company| room_of_company(self.in_flight(*company), free)).sum()
-    }
-
-    /// Whether the company may go on with as many deliveries as it has in flight.
-    pub fn may_keep(&self, company: CompanyId) -> bool {
-        self.in_flight(company) <= FEW.max(OF_COMPANY * self.free())
-    }
-}
-
-/// How many more deliveries a company may take that has `flying`: as many as leave it at most four times what is free then.
-fn room_of_company(flying: usize, free: usize) -> usize {
-    let few = FEW.saturating_sub(flying);
-    few.max((OF_COMPANY * free).saturating_sub(flying) / (OF_COMPANY + 1))
 }
 
 /// As many permits as are available, at most `most`.
@@ -248,14 +191,8 @@ fn acquire_up_to(semaphore: &Arc<Semaphore>, most: usize) -> OwnedSemaphorePermi
     }
 }
 
-fn as_sql(count: usize) -> i32 {
-    i32::try_from(count).unwrap_or(i32::MAX)
-}
-
 #[cfg(test)]
 mod tests {
-    use chrono::DateTime;
-
     use super::*;
 
     #[test]
@@ -270,47 +207,5 @@ mod tests {
             assert_eq!(permits.take(Lane::Fresh, usize::MAX).len(), all);
             assert_eq!(permits.take(Lane::Fresh, 1).len(), 1);
         }
-    }
-
-    #[test]
-    fn however_much_companies_want_there_is_room_for_another() {
-        let companies = [(); 3].map(|()| CompanyId::new(DateTime::UNIX_EPOCH));
-        let (permits, in_flight, mut flights) = (Permits::new(500), InFlight::default(), Vec::new());
-        let mut take_all_of = |company: CompanyId| loop {
-            let shares = permits.shares(50);
-            let place = shares.holders.iter().position(|holder| *holder == company.uuid());
-            let room = place.map_or(shares.company, |place| shares.rooms[place]);
-            if room == 0 {
-                return (permits.all.available_permits(), shares.endpoint);
-            }
-            let taken = permits.take(Lane::Fresh, usize::try_from(room).unwrap());
-            flights.extend(taken.map(|permit| in_flight.begin(permit, company)));
-        };
-        assert_eq!(take_all_of(companies[0]), (100, 25), "400 of 500: four times what is free");
-        assert_eq!(take_all_of(companies[1]), (20, 5));
-        assert_eq!(take_all_of(companies[2]), (4, 4));
-        let of_first = 400;
-        assert!(!permits.may_keep(companies[0]), "its ended deliveries are not followed by others until the second one has its share");
-        drop(flights.drain(..of_first));
-        assert_eq!(lock(&permits.held).by_company.len(), 2);
-        assert!(permits.may_keep(companies[0]) && permits.may_keep(companies[1]));
-    }
-
-    #[test]
-    fn a_few_deliveries_are_never_held_back() {
-        let permits = Permits::new(4);
-        let shares = permits.shares(50);
-        assert_eq!((shares.endpoint, shares.company), (4, 4));
-        assert_eq!((permits.shares(2).endpoint, permits.shares(2).scarce), (2, false));
-    }
-
-    #[test]
-    fn companies_together_may_take_what_each_of_them_may() {
-        let companies = [(); 2].map(|()| CompanyId::new(DateTime::UNIX_EPOCH));
-        let (permits, in_flight) = (Permits::new(10), InFlight::default());
-        assert_eq!(permits.rooms(&companies), 16, "eight each, of ten that are free");
-        let _flights: Vec<_> = permits.take(Lane::Fresh, 8).map(|permit| in_flight.begin(permit, companies[0])).collect();
-        assert_eq!(permits.rooms(&companies[..1]), 0);
-        assert_eq!(permits.rooms(&companies), FEW);
     }
 }
