@@ -61,9 +61,9 @@ pub struct Flight {
 }
 
 impl InFlight {
-    /// Begins the flight of a delivery of `company`.
-    pub fn begin(&self, permit: Permit, company: CompanyId) -> Flight {
-        Flight { permit: permit.held_by(company), _counted: Arc::clone(&self.0) }
+    /// Begins the flight of the delivery that holds `permit`.
+    pub fn begin(&self, permit: Permit) -> Flight {
+        Flight { permit, _counted: Arc::clone(&self.0) }
     }
 
     /// The launcher and the recorder hold one clone each; all other clones belong to flights.
@@ -102,7 +102,7 @@ impl Permit {
         self
     }
 
-    /// The permit for a delivery of `company`.
+    /// The permit for a delivery of `company`, which has been claimed: it counts from now on, before its attempt begins.
     pub fn held_by(mut self, company: CompanyId) -> Self {
         self.pass_to(Some(company));
         self

@@ -78,12 +78,11 @@ mod tests {
 
     use super::*;
     use crate::webhooks::delivery_state::Lane;
-    use crate::webhooks::permits::InFlight;
 
     #[test]
     fn however_much_companies_want_there_is_room_for_another() {
         let companies = [(); 3].map(|()| CompanyId::new(DateTime::UNIX_EPOCH));
-        let (permits, in_flight, mut flights) = (Permits::new(500), InFlight::default(), Vec::new());
+        let (permits, mut held) = (Permits::new(500), Vec::new());
         let mut take_all_of = |company: CompanyId| loop {
             let shares = permits.shares(50);
             let place = shares.holders.iter().position(|holder| *holder == company.uuid());
@@ -92,14 +91,14 @@ mod tests {
                 return (permits.all.available_permits(), shares.endpoint);
             }
             let taken = permits.take(Lane::Fresh, usize::try_from(room).unwrap());
-            flights.extend(taken.map(|permit| in_flight.begin(permit, company)));
+            held.extend(taken.map(|permit| permit.held_by(company)));
         };
         assert_eq!(take_all_of(companies[0]), (100, 25), "400 of 500: four times what is free");
         assert_eq!(take_all_of(companies[1]), (20, 5));
         assert_eq!(take_all_of(companies[2]), (4, 4));
         let of_first = 400;
         assert!(!permits.may_keep(companies[0]), "its ended deliveries are not followed by others until the second one has its share");
-        drop(flights.drain(..of_first));
+        drop(held.drain(..of_first));
         assert_eq!(lock(&permits.held).by_company.len(), 2);
         assert!(permits.may_keep(companies[0]) && permits.may_keep(companies[1]));
     }
@@ -115,9 +114,9 @@ mod tests {
     #[test]
     fn companies_together_may_take_what_each_of_them_may() {
         let companies = [(); 2].map(|()| CompanyId::new(DateTime::UNIX_EPOCH));
-        let (permits, in_flight) = (Permits::new(10), InFlight::default());
+        let permits = Permits::new(10);
         assert_eq!(permits.rooms(&companies), 16, "eight each, of ten that are free");
-        let _flights: Vec<_> = permits.take(Lane::Fresh, 8).map(|permit| in_flight.begin(permit, companies[0])).collect();
+        let _held: Vec<_> = permits.take(Lane::Fresh, 8).map(|permit| permit.held_by(companies[0])).collect();
         assert_eq!(permits.rooms(&companies[..1]), 0);
         assert_eq!(permits.rooms(&companies), FEW);
     }

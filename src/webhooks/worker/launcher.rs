@@ -54,8 +54,9 @@ impl Launcher {
 
     /// Sends claimed deliveries. There is a permit for each; unused permits are released.
     pub fn send_all(self: &Arc<Self>, claimed: Vec<Claimed>, permits: impl IntoIterator<Item = Permit>) {
-        for permitted in claimed.into_iter().zip(permits) {
-            self.send(permitted);
+        for (claimed, permit) in claimed.into_iter().zip(permits) {
+            let permit = permit.held_by(claimed.company);
+            self.send((claimed, permit));
         }
     }
 
@@ -84,7 +85,7 @@ impl Launcher {
     async fn attempt(self: &Arc<Self>, claimed: Claimed, permit: Permit) -> Option<Permitted> {
         let in_flight = self.webhooks.delivering.permits.in_flight(claimed.company);
         let recorder = &self.recorders[&self.heavy.track_of(claimed.company, in_flight)];
-        let (endpoint, flight) = (claimed.subscription, recorder.in_flight.begin(permit, claimed.company));
+        let (endpoint, flight) = (claimed.subscription, recorder.in_flight.begin(permit));
         let attempt = self.webhooks.send(claimed).await;
         let next = match attempt.outcome.verdict(attempt.ended_at) {
             Verdict::Acknowledged => self.ahead.ended(endpoint),
