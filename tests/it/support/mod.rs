@@ -16,6 +16,7 @@ pub mod fleet;
 pub mod gateways;
 pub mod http2;
 pub mod identity_provider;
+mod log;
 pub mod nameserver;
 mod openapi_check;
 pub mod own_postgres;

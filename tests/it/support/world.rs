@@ -26,6 +26,7 @@ use reqwest::Method;
 use secrecy::ExposeSecret;
 
 use crate::support::database as databases;
+use crate::support::log;
 use crate::support::receiver;
 use crate::support::request::{self, Request};
 use crate::support::waiting::until;
@@ -133,6 +134,7 @@ impl World {
     }
 
     async fn begin(database: &str, file: &str, changes: &[(&str, &str)], resolver: Resolver) -> Self {
+        log::start();
         let clock = Clock::standing_at(DateTime::from_timestamp(BEGINNING, 0).unwrap());
         let application_key = ApplicationKey::generate().expose_secret().to_owned();
         let pool = databases::pool(database);
