@@ -6,6 +6,7 @@ use axum::extract::State;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
+use crate::kernel::database::repeated;
 use crate::kernel::json::JsonBody;
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::openapi::object;
@@ -59,7 +60,7 @@ async fn change(
     // To its end even if the client disconnects: a thief must not keep the owner from being told.
     let this = storefront.clone();
     let saving = async move {
-        let review = save(&this, &caller, &hash).await?;
+        let review = repeated(|| save(&this, &caller, &hash)).await?;
         let (about, particulars, at) = (Notice::PasswordChanged, Particulars::default(), this.clock.now());
         let occurrence = Occurrence { store: &caller.store, languages: &languages, about, particulars, at };
         notices::tell(&this, &caller.customer, occurrence).await;

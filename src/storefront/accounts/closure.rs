@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::events::Origin;
 use crate::events::names::CUSTOMER_CLOSED;
-use crate::kernel::database::Connection;
+use crate::kernel::database::{Connection, repeated};
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::languages::AcceptedLanguages;
@@ -90,7 +90,7 @@ async fn confirm(
     // To its end even if the client disconnects: a thief must not keep the owner from being told.
     let this = storefront.clone();
     let closing = async move {
-        let at = close(&this, &caller, verified_code).await?;
+        let at = repeated(|| close(&this, &caller, &verified_code)).await?;
         let (about, particulars) = (Notice::AccountClosed, Particulars::default());
         let occurrence = Occurrence { store: &caller.store, languages: &languages, about, particulars, at };
         notices::tell(&this, &caller.customer, occurrence).await;
@@ -100,7 +100,7 @@ async fn confirm(
 }
 
 /// Closes the account and returns when that was. What is logged of the notice is of the same instant, and is erased with the account.
-async fn close(storefront: &Storefront, caller: &SignedInCustomer, verified_code: VerifiedCode) -> Result<DateTime<Utc>, Problem> {
+async fn close(storefront: &Storefront, caller: &SignedInCustomer, verified_code: &VerifiedCode) -> Result<DateTime<Utc>, Problem> {
     let (id, now) = (caller.customer.id, storefront.clock.now());
     let mut tx = storefront.pool.begin().await?;
     // Locks the account before its codes. All flows use this order, so they cannot deadlock.

@@ -4,12 +4,13 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
+use chrono::{DateTime, Utc};
 use futures::FutureExt;
 use serde_json::{Value, json};
 
 use crate::contact::{EmailAddress, Identity};
 use crate::events::names::CUSTOMER_UPDATED;
-use crate::kernel::database::violated_constraint;
+use crate::kernel::database::{repeated, violated_constraint};
 use crate::kernel::json::JsonBody;
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
@@ -175,8 +176,29 @@ async fn change(
     languages: &AcceptedLanguages,
     verified_code: VerifiedCode,
 ) -> Result<Json<Value>, Problem> {
-    let identity = Identity::parse(verified_code.identity()).map_err(|_| ProblemCode::Internal)?;
+    let Changed { customer, notice, at } = repeated(|| set_proven(storefront, caller, &verified_code)).await?;
+    if let Some((about, Remembered { code, owner, newcomer })) = notice {
+        let code = code.shown();
+        let occurrence = |about, code| {
+            let particulars = Particulars { code, name: "" };
+            Occurrence { store: &caller.store, languages, about, particulars, at }
+        };
+        notices::tell(storefront, &owner, occurrence(about, code.as_str())).await;
+        notices::tell(storefront, &newcomer, occurrence(Notice::ContactChanged, "")).await;
+    }
+    Ok(Json(json!({ "customer": customer.present() })))
+}
 
+/// A number or an address that was proven.
+struct Changed {
+    customer: Customer,
+    /// What the customer is told, if another contact was proven before.
+    notice: Option<(Notice, Remembered)>,
+    at: DateTime<Utc>,
+}
+
+async fn set_proven(storefront: &Storefront, caller: &SignedInCustomer, verified_code: &VerifiedCode) -> Result<Changed, Problem> {
+    let identity = Identity::parse(verified_code.identity()).map_err(|_| ProblemCode::Internal)?;
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
     customers::lock_claimants(&mut tx, caller.store.id, caller.customer.id, &identity).await?;
@@ -187,9 +209,8 @@ async fn change(
     second_factors::forget_pending(&mut tx, caller.customer.id).await?;
     let saved = customers::set_proven(&mut tx, caller.customer.id, &identity, now).await.map_err(refuse_taken)?;
     let customer = saved.ok_or(ProblemCode::CustomerTokenInvalid)?;
-    let changed = changed(&before, &customer);
-    let remembered = match changed {
-        Some(_) => Some(take_back::remember(storefront, &mut tx, caller.store.id, &before, now).await?),
+    let notice = match changed(&before, &customer) {
+        Some(about) => Some((about, take_back::remember(storefront, &mut tx, caller.store.id, &before, now).await?)),
         None => None,
     };
     let lost = customers::settle_claims(&mut tx, (caller.origin(), caller.store.id), customer.id, &identity, now).await?;
@@ -199,16 +220,7 @@ async fn change(
     tx.commit().await?;
     storefront.caches.invalidate_losers(lost);
     storefront.caches.invalidate_customer(customer.id);
-    if let Some((about, Remembered { code, owner, newcomer })) = changed.zip(remembered) {
-        let code = code.shown();
-        let occurrence = |about, code| {
-            let particulars = Particulars { code, name: "" };
-            Occurrence { store: &caller.store, languages, about, particulars, at: now }
-        };
-        notices::tell(storefront, &owner, occurrence(about, code.as_str())).await;
-        notices::tell(storefront, &newcomer, occurrence(Notice::ContactChanged, "")).await;
-    }
-    Ok(Json(json!({ "customer": customer.present() })))
+    Ok(Changed { customer, notice, at: now })
 }
 
 /// Which of the proven contacts is another one now.

@@ -1,7 +1,7 @@
 //! A password that is being compared. It counts as wrong unless it turns out to be right: also if the client disconnects meanwhile, who would
 //! otherwise get the comparison for nothing.
 
-use crate::kernel::database::Connection;
+use crate::kernel::database::repeated;
 use crate::kernel::error_chain::chain;
 use crate::kernel::problem::Problem;
 use crate::storefront::customers::{self, Customer, PasswordOf};
@@ -24,7 +24,8 @@ impl InFlight {
     pub async fn begin(storefront: &Storefront, guess: Guess, subject: PasswordOf) -> Result<(Self, Option<Customer>), Problem> {
         let this = storefront.clone();
         let beginning = async move {
-            let counted = customers::count_password_guess(&mut this.password_pool.acquire().await?, &guess, &subject).await?;
+            let count = async || customers::count_password_guess(&mut this.password_pool.acquire().await?, &guess, &subject).await;
+            let counted = repeated(count).await?;
             let (counted, customer) = counted.inspect_err(|refusal| this.metrics.refused_guess("password", refusal.as_str()))?;
             Ok((Self { storefront: this, guess, counted: Some(counted) }, customer))
         };
@@ -32,19 +33,17 @@ impl InFlight {
     }
 
     /// It was right, and the customer is signed in: the wrong ones are forgotten already.
-    pub async fn signed_in(mut self, conn: &mut Connection) -> Result<(), sqlx::Error> {
-        match self.counted.take() {
-            Some(counted) if counted.has_failed => guessing::take_back(conn, &self.guess, &counted.subject).await,
-            _ => Ok(()),
-        }
+    pub async fn signed_in(mut self) -> Result<(), sqlx::Error> {
+        let Some(counted) = self.counted.take().filter(|counted| counted.has_failed) else { return Ok(()) };
+        let pool = &self.storefront.password_pool;
+        repeated(async || guessing::take_back(&mut pool.acquire().await?, &self.guess, &counted.subject).await).await
     }
 
     /// It was right, but the customer may not sign in, or not yet.
-    pub async fn right_in_vain(mut self, conn: &mut Connection) -> Result<(), sqlx::Error> {
-        match self.counted.take() {
-            Some(counted) => passwords::settle_right(conn, self.guess.store, &counted.subject, self.guess.now).await,
-            None => Ok(()),
-        }
+    pub async fn right_in_vain(mut self) -> Result<(), sqlx::Error> {
+        let Some(counted) = self.counted.take() else { return Ok(()) };
+        let (pool, Guess { store, now, .. }) = (&self.storefront.password_pool, self.guess);
+        repeated(async || passwords::settle_right(&mut pool.acquire().await?, store, &counted.subject, now).await).await
     }
 
     /// It was wrong. The count does not depend on the client's patience.
@@ -69,8 +68,9 @@ impl Drop for InFlight {
 }
 
 async fn count(storefront: Storefront, guess: Guess, counted: Counted) -> Result<(), sqlx::Error> {
+    let settle = async || passwords::settle_wrong(&mut storefront.pool.acquire().await?, guess.store, &counted.subject, guess.now).await;
+    let begun = repeated(settle).await?;
     let mut conn = storefront.pool.acquire().await?;
-    let begun = passwords::settle_wrong(&mut conn, guess.store, &counted.subject, guess.now).await?;
     if let Some((customer, lockout)) = guessing::account_of(&counted.subject).zip(begun) {
         customers::publish_lockout(&mut conn, (guess.store, customer), ("passwords", lockout), guess.now).await;
     }

@@ -3,6 +3,7 @@
 
 use secrecy::SecretString;
 
+use crate::kernel::database::repeated;
 use crate::kernel::password_hashing::{Comparison, HashingBusy};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
@@ -32,10 +33,10 @@ pub async fn confirm(storefront: &Storefront, caller: &SignedInCustomer, client:
         }
         Comparison::Right | Comparison::RightButOutdated => {
             // Like a sign-in, it forgets the wrong ones before.
-            let mut conn = storefront.pool.acquire().await?;
-            in_flight.right_in_vain(&mut conn).await?;
-            passwords::forget_wrong_passwords(&mut conn, store, &[id.uuid().to_string()]).await?;
-            Ok(())
+            in_flight.right_in_vain().await?;
+            let subject = [id.uuid().to_string()];
+            let forget = async || passwords::forget_wrong_passwords(&mut storefront.pool.acquire().await?, store, &subject).await;
+            Ok(repeated(forget).await?)
         }
     }
 }

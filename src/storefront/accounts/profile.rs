@@ -10,6 +10,7 @@ use url::Url;
 
 use crate::events::names::CUSTOMER_UPDATED;
 use crate::field_type;
+use crate::kernel::database::repeated;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::{OperationDoc, reference};
@@ -44,7 +45,7 @@ async fn find(caller: SignedInCustomer, Path(id): Path<String>) -> Result<Json<V
 
 body! {
     /// `PUT customers/{id}`: changes the fields that are present. `null` clears a field.
-    #[derive(Debug, Default)]
+    #[derive(Clone, Debug, Default)]
     #[serde(default)]
     struct ProfileRequest {
         /// The customer's name.
@@ -63,7 +64,7 @@ body! {
 }
 
 /// The URL of a picture.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "Line<2048>")]
 pub(in crate::storefront) struct PictureUrl(String);
 
@@ -95,7 +96,7 @@ async fn update(
     JsonBody(request): JsonBody<ProfileRequest>,
 ) -> Result<Json<Value>, Problem> {
     own(&caller, &id)?;
-    let customer = change(&storefront, &caller, request).await?;
+    let customer = repeated(|| change(&storefront, &caller, request.clone())).await?;
     Ok(Json(json!({ "customer": customer.present() })))
 }
 

@@ -249,19 +249,18 @@ async fn sign_in_by_password(
             hash_anew(storefront, &place, &request.password, &mut right).await?;
         }
         if right.banned_at.is_some() {
-            in_flight.right_in_vain(&mut storefront.password_pool.acquire().await?).await?;
+            in_flight.right_in_vain().await?;
             return Err(ProblemCode::AccountBanned.into());
         }
         let opened = repeated(|| open_by_password(storefront, attempt, &right, guess.now)).await?;
-        let mut conn = storefront.password_pool.acquire().await?;
         if let Some(opened) = opened {
             match opened {
-                Opened::Session(_) => in_flight.signed_in(&mut conn).await?,
-                Opened::Pending(..) => in_flight.right_in_vain(&mut conn).await?,
+                Opened::Session(_) => in_flight.signed_in().await?,
+                Opened::Pending(..) => in_flight.right_in_vain().await?,
             }
             return Ok(opened);
         }
-        customer = customers::find_customer(&mut conn, store, right.id).await?;
+        customer = customers::find_customer(&mut storefront.password_pool.acquire().await?, store, right.id).await?;
     }
     in_flight.wrong().await?;
     Err(ProblemCode::CredentialsInvalid.into())

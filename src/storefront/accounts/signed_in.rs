@@ -7,7 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 
 use crate::contact::Identity;
-use crate::kernel::database::Connection;
+use crate::kernel::database::{Connection, repeated};
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CustomerId, SessionId};
 use crate::kernel::languages::AcceptedLanguages;
@@ -288,7 +288,7 @@ async fn settle(
         storefront.caches.invalidate_customer(customer.id);
     }
     match before.on_another_device {
-        true => known_devices::remember(storefront, (attempt, device), (customer.id, *session_id), now).await,
+        true => repeated(|| known_devices::remember(storefront, (attempt, device), (customer.id, *session_id), now)).await,
         false => Ok(false),
     }
 }

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::kernel::clock::timestamp;
-use crate::kernel::database::Connection;
+use crate::kernel::database::{Connection, repeated};
 use crate::kernel::json::{JsonBody, JsonOptions};
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::openapi::object;
@@ -148,13 +148,16 @@ async fn by_code(storefront: &Storefront, caller: &SignedInCustomer, submission:
     caller.refuse_first_factor(storefront).await?;
     let id = caller.customer.id;
     let verified_code = codes::check(storefront, caller.store.id, Purpose::StepUp, Target::RequestedBy(id), submission).await?;
-    let now = storefront.clock.now();
-    let mut tx = storefront.pool.begin().await?;
-    caller.lock(&mut tx).await?;
-    verified_code.consume(&mut tx, now).await?;
-    note_proof(&mut tx, caller, now).await?;
-    tx.commit().await?;
-    Ok(now)
+    repeated(async || {
+        let now = storefront.clock.now();
+        let mut tx = storefront.pool.begin().await?;
+        caller.lock(&mut tx).await?;
+        verified_code.consume(&mut tx, now).await?;
+        note_proof(&mut tx, caller, now).await?;
+        tx.commit().await?;
+        Ok(now)
+    })
+    .await
 }
 
 async fn by_password(
@@ -166,7 +169,7 @@ async fn by_password(
     caller.refuse_first_factor(storefront).await?;
     own_password::confirm(storefront, caller, client, password).await?;
     let now = storefront.clock.now();
-    note_proof(&mut storefront.pool.acquire().await?, caller, now).await?;
+    repeated(async || note_proof(&mut storefront.pool.acquire().await?, caller, now).await).await?;
     Ok(now)
 }
 
@@ -181,14 +184,16 @@ async fn by_second_factor(
     // To its end even if the client disconnects: a thief of a recovery code must not keep the owner from being told.
     let this = storefront.clone();
     let noting = async move {
-        let now = proven.at();
-        let mut tx = proven.begin(&this, &caller).await?;
-        note_proof(&mut tx, &caller, now).await?;
-        tx.commit().await?;
+        repeated(async || {
+            let mut tx = proven.begin(&this, &caller).await?;
+            note_proof(&mut tx, &caller, proven.at()).await?;
+            Ok::<_, Problem>(tx.commit().await?)
+        })
+        .await?;
         if is_recovery_code {
             second_factor::tell(&this, &caller, &languages, Notice::RecoveryCodeUsed).await;
         }
-        Ok(now)
+        Ok(proven.at())
     };
     storefront.lifecycle.finish(noting).await
 }
@@ -212,14 +217,17 @@ async fn confirm_passkey(
     if proof.customer() != caller.customer.id {
         return Err(ProblemCode::PasskeyNotVerified.into());
     }
-    let now = storefront.clock.now();
-    let mut tx = storefront.pool.begin().await?;
-    proof.answer(&mut tx).await?;
-    caller.lock(&mut tx).await?;
-    proof.note(&mut tx, now).await?;
-    note_proof(&mut tx, caller, now).await?;
-    tx.commit().await?;
-    Ok(now)
+    repeated(async || {
+        let now = storefront.clock.now();
+        let mut tx = storefront.pool.begin().await?;
+        proof.answer(&mut tx).await?;
+        caller.lock(&mut tx).await?;
+        proof.note(&mut tx, now).await?;
+        note_proof(&mut tx, caller, now).await?;
+        tx.commit().await?;
+        Ok(now)
+    })
+    .await
 }
 
 async fn note_proof(conn: &mut Connection, caller: &SignedInCustomer, now: DateTime<Utc>) -> Result<(), Problem> {

@@ -8,11 +8,13 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 
-use crate::support::customers::home;
+use crate::support::authenticator_app::{enrol, finish, finish_with, handle, offer};
+use crate::support::customers::{EMAIL, PASSWORD, PHONE, home, login, me, token};
 use crate::support::gateways::event;
 use crate::support::receiver::event_ids;
 use crate::support::{Answer, World};
 
+const NEW_PASSWORD: &str = "battery staple correct";
 /// Tables that publishing, callbacks, orders, codes and sign-ins write, and that fan-out, deliveries and their attempts go through.
 const WRITTEN: &[&str] = &[
     "outbox",
@@ -167,4 +169,48 @@ async fn a_conflict_that_does_not_pass_is_answered_after_five_attempts_and_chang
     assert_eq!(world.count("select count(*) from orders").await + world.count("select count(*) from outbox").await, 0);
     world.no_more_conflicts().await;
     world.fleet(Method::POST, "orders").json(&order).send().await.ok(201);
+}
+
+#[tokio::test]
+async fn what_a_customer_does_succeeds_at_once_though_every_second_transaction_conflicts() {
+    let world = World::new().await;
+    offer(&world, "optional").await;
+    let ada = token(&world.register_with(EMAIL, json!({ "password": PASSWORD })).await);
+    let tables = [
+        "authenticators",
+        "customer_recovery_codes",
+        "customer_tokens",
+        "customers",
+        "devices",
+        "pending_sign_ins",
+        "verification_codes",
+        "wrong_passwords",
+    ];
+    world.conflicts(&tables, 2).await;
+    let done = async |token: &str, path: &str, body: Value| world.storefront(path).token(token).json(&body).send().await.ok(200);
+
+    done(&ada, "customers/register-device", json!({ "platform": "ios", "token": "apns" })).await;
+    let path = format!("/storefront/v1/customers/{}", me(&world, &ada).await["id"].as_str().unwrap());
+    world.request(Method::PUT, &path).key(&world.store_key).token(&ada).json(&json!({ "name": "Ada" })).send().await.ok(200);
+    done(&ada, "customers/request-phone-verification", json!({ "phone": PHONE })).await;
+    done(&ada, "customers/verify-phone-number", json!({ "code": world.last_code() })).await;
+    let app = enrol(&world, &ada).await;
+    done(&ada, "customers/change-password", json!({ "password": NEW_PASSWORD })).await;
+
+    let pending = handle(login(&world, EMAIL, NEW_PASSWORD).await);
+    let ada = token(&finish(&world, &pending, &app.next_code(&world)).await.ok(200));
+    done(&ada, "customers/confirm-step-up", json!({ "totp": app.next_code(&world) })).await;
+    let by_recovery = handle(login(&world, EMAIL, NEW_PASSWORD).await);
+    let body = json!({ "second_factor": by_recovery, "recovery_code": app.recovery_codes[0] });
+    finish_with(&world, body).await.ok(200);
+    done(&ada, "customers/totp/recovery-codes", json!({ "code": app.next_code(&world) })).await;
+    done(&ada, "customers/totp/remove", json!({ "code": app.next_code(&world) })).await;
+    // Contacts that were changed keep an account open for a week.
+    world.pass(TimeDelta::days(8));
+    done(&ada, "customers/account-closure", json!({})).await;
+    done(&ada, "customers/confirm-account-closure", json!({ "code": world.last_code() })).await;
+
+    assert!(world.meetings().await > 24);
+    let subjects: Vec<_> = world.messages().iter().filter(|message| message.code.is_none()).map(|told| told.text.clone()).collect();
+    assert_eq!(subjects.len(), subjects.iter().collect::<BTreeSet<_>>().len(), "nobody is told anything twice: {subjects:#?}");
 }

@@ -6,10 +6,12 @@ mod queries;
 
 use axum::Json;
 use axum::extract::State;
+use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::crypto::sha256;
+use crate::kernel::database::repeated;
 use crate::kernel::ids::DeviceId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::object;
@@ -72,6 +74,17 @@ async fn register(
         platform,
         token: SealedToken::new(&storefront.application_key, &token),
     };
+    let id = repeated(|| save(&storefront, &caller, &device, address, now)).await?;
+    Ok(Json(json!({ "status": "ok", "device": id })))
+}
+
+async fn save(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    device: &queries::Device,
+    address: ClientAddress,
+    now: DateTime<Utc>,
+) -> Result<DeviceId, Problem> {
     let mut tx = storefront.pool.begin().await?;
     // The session may have come from the cache, and may have ended or its account been closed since. The locks make a parallel ending either
     // come before or delete the device.
@@ -80,7 +93,7 @@ async fn register(
     if !tokens::lock_session_shared(&mut tx, device.session).await? {
         return Err(ProblemCode::CustomerTokenInvalid.into());
     }
-    let (id, is_added) = queries::upsert_device(&mut tx, &device, now).await?;
+    let (id, is_added) = queries::upsert_device(&mut tx, device, now).await?;
     queries::forget_crowd(&mut tx, device.customer, DEVICES).await?;
     if is_added {
         let pushed = AddedDevice::Push { id, platform: &device.platform };
@@ -88,7 +101,7 @@ async fn register(
         customers::publish_security(&mut tx, (caller.origin(), device.store), device.customer, [added], now).await?;
     }
     tx.commit().await?;
-    Ok(Json(json!({ "status": "ok", "device": id })))
+    Ok(id)
 }
 
 impl DeviceRequest {

@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use serde_json::{Value, json};
 
 use crate::kernel::clock::timestamp;
-use crate::kernel::database::Connection;
+use crate::kernel::database::{Connection, repeated};
 use crate::kernel::ids::{CustomerId, PasskeyId, TypedId};
 use crate::kernel::json::JsonBody;
 use crate::kernel::languages::AcceptedLanguages;
@@ -104,10 +104,14 @@ async fn resume(
 ) -> Result<Json<Value>, Problem> {
     let (id, this) = (id_of(&id)?, storefront.clone());
     let resuming = async move {
-        let mut tx = this.pool.begin().await?;
-        let customer = caller.lock(&mut tx).await?;
-        let name = passkeys::resume_passkey(&mut tx, customer.id, id).await?.ok_or(ProblemCode::RecordNotFound)?;
-        tx.commit().await?;
+        let (customer, name) = repeated(async || {
+            let mut tx = this.pool.begin().await?;
+            let customer = caller.lock(&mut tx).await?;
+            let name = passkeys::resume_passkey(&mut tx, customer.id, id).await?.ok_or(ProblemCode::RecordNotFound)?;
+            tx.commit().await?;
+            Ok::<_, Problem>((customer, name))
+        })
+        .await?;
         tell(&this, (&customer, &caller.store), &languages, (Notice::PasskeyAdded, &name)).await;
         Ok(Json(json!({ "status": "ok" })))
     };
@@ -123,7 +127,7 @@ async fn remove(
 ) -> Result<Json<Value>, Problem> {
     let (id, this) = (id_of(&id)?, storefront.clone());
     let removing = async move {
-        let (customer, name) = remove_unless_last(&this, &caller, id).await?;
+        let (customer, name) = repeated(|| remove_unless_last(&this, &caller, id)).await?;
         tell(&this, (&customer, &caller.store), &languages, (Notice::PasskeyRemoved, &name)).await;
         Ok(Json(json!({ "status": "ok" })))
     };

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::kernel::crypto::random_bytes;
-use crate::kernel::database::Connection;
+use crate::kernel::database::{Connection, repeated};
 use crate::kernel::json::JsonBody;
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::openapi::object;
@@ -44,12 +44,16 @@ async fn request(State(storefront): State<Storefront>, FreshCustomer(caller): Fr
     let relying_party = relying_party(&caller.store)?;
     let asked = Asked::Registration(caller.session);
     let challenge = Challenge::new(storefront.clock.now()).signed(&storefront.application_key, caller.store.id, asked);
-    let mut tx = storefront.pool.begin().await?;
-    let customer = caller.lock(&mut tx).await?;
-    let known = passkeys::list_passkeys(&mut tx, customer.id).await?;
-    require_room(&mut tx, &customer).await?;
-    let handle = passkeys::find_or_make_handle(&mut tx, caller.store.id, customer.id, &random_bytes::<HANDLE_LEN>()).await?;
-    tx.commit().await?;
+    let (customer, known, handle) = repeated(async || {
+        let mut tx = storefront.pool.begin().await?;
+        let customer = caller.lock(&mut tx).await?;
+        let known = passkeys::list_passkeys(&mut tx, customer.id).await?;
+        require_room(&mut tx, &customer).await?;
+        let handle = passkeys::find_or_make_handle(&mut tx, caller.store.id, customer.id, &random_bytes::<HANDLE_LEN>()).await?;
+        tx.commit().await?;
+        Ok::<_, Problem>((customer, known, handle))
+    })
+    .await?;
     let account = [&customer.email, &customer.phone].into_iter().flatten().next().unwrap_or(&customer.name);
     let account = if account.is_empty() { &caller.store.name } else { account };
     let exclude = |passkey: OwnPasskey| json!({ "type": "public-key", "id": Base64Url::encode(passkey.credential_id) });
@@ -99,7 +103,7 @@ async fn add(
     let adding = async move {
         let name = request.name.map_or_else(|| client.device(), |name| name.as_str().to_owned());
         let name: String = name.chars().take(DEVICE_NAME_MAX_LEN).collect();
-        let added = save(&this, &caller, &name, &request.credential).await;
+        let added = repeated(|| save(&this, &caller, &name, &request.credential)).await;
         let who = (caller.store.id, client.client());
         let customer = failed_proof::counted(&this, who, ProblemCode::PasskeyNotVerified, added).await?;
         tell(&this, (&customer, &caller.store), &languages, (Notice::PasskeyAdded, &name)).await;

@@ -6,7 +6,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
 use crate::kernel::crypto::TotpSecret;
-use crate::kernel::database::Connection;
+use crate::kernel::database::{Connection, repeated};
 use crate::kernel::json::JsonBody;
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::openapi::object;
@@ -65,12 +65,16 @@ async fn offer(State(storefront): State<Storefront>, FreshCustomer(caller): Fres
     }
     let (id, secret) = (caller.customer.id, TotpSecret::generate());
     let sealed = second_factors::seal(&secret, &storefront.application_key, id);
-    let mut tx = storefront.pool.begin().await?;
-    let customer = caller.lock(&mut tx).await?;
-    if !second_factors::offer_secret(&mut tx, (caller.store.id, id), &sealed, storefront.clock.now()).await? {
-        return Err(ProblemCode::SecondFactorEnabled.into());
-    }
-    tx.commit().await?;
+    let customer = repeated(async || {
+        let mut tx = storefront.pool.begin().await?;
+        let customer = caller.lock(&mut tx).await?;
+        if !second_factors::offer_secret(&mut tx, (caller.store.id, id), &sealed, storefront.clock.now()).await? {
+            return Err(Problem::from(ProblemCode::SecondFactorEnabled));
+        }
+        tx.commit().await?;
+        Ok(customer)
+    })
+    .await?;
     let account = customer.email.or(customer.phone).unwrap_or_else(|| id.to_string());
     let uri = secret.address(&caller.store.name, &account);
     Ok(Json(json!({ "secret": secret.base32().expose_secret(), "uri": uri.expose_secret() })))
@@ -91,7 +95,7 @@ async fn enable(
     // To its end even if the client disconnects: a thief must not keep the owner from being told.
     let this = storefront.clone();
     let enabling = async move {
-        let answer = switch_on(&this, &caller, &digits).await?;
+        let answer = repeated(|| switch_on(&this, &caller, &digits)).await?;
         tell(&this, &caller, &languages, Notice::SecondFactorOn).await;
         Ok(answer)
     };
@@ -147,9 +151,13 @@ async fn renew(
     let proven = request.prove(&storefront, &caller, &client).await?;
     let this = storefront.clone();
     let renewing = async move {
-        let mut tx = proven.begin(&this, &caller).await?;
-        let answer = replace_codes(&mut tx, &caller).await?;
-        tx.commit().await?;
+        let answer = repeated(async || {
+            let mut tx = proven.begin(&this, &caller).await?;
+            let answer = replace_codes(&mut tx, &caller).await?;
+            tx.commit().await?;
+            Ok::<_, Problem>(answer)
+        })
+        .await?;
         tell(&this, &caller, &languages, Notice::RecoveryCodesReplaced).await;
         Ok(answer)
     };
@@ -177,9 +185,12 @@ async fn remove(
     let proven = request.prove(&storefront, &caller, &client).await?;
     let this = storefront.clone();
     let removing = async move {
-        let mut tx = proven.begin(&this, &caller).await?;
-        second_factors::forget(&mut tx, caller.customer.id).await?;
-        tx.commit().await?;
+        repeated(async || {
+            let mut tx = proven.begin(&this, &caller).await?;
+            second_factors::forget(&mut tx, caller.customer.id).await?;
+            Ok::<_, Problem>(tx.commit().await?)
+        })
+        .await?;
         tell(&this, &caller, &languages, Notice::SecondFactorOff).await;
         Ok(Json(json!({ "status": "ok" })))
     };

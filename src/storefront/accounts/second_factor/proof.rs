@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::kernel::crypto::CannotOpen;
-use crate::kernel::database::{Connection, Transaction};
+use crate::kernel::database::{Connection, Transaction, repeated};
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
@@ -92,14 +92,15 @@ pub async fn prove(
 }
 
 async fn judge_code(storefront: &Storefront, guess: Guess, customer: CustomerId, digits: &SecretString) -> Result<Proven, Problem> {
-    let mut conn = storefront.pool.acquire().await?;
-    let counted = second_factors::count_guess(&mut conn, &guess, customer).await?.ok_or(ProblemCode::CodeInvalid)?;
+    let count = async || second_factors::count_guess(&mut storefront.pool.acquire().await?, &guess, customer).await;
+    let counted = repeated(count).await?.ok_or(ProblemCode::CodeInvalid)?;
     let refused = |refusal: &GuessRefusal| storefront.metrics.refused_guess("second_factor", refusal.as_str());
     let Counted { sealed_secret, last_step, begins } = counted.inspect_err(refused)?;
     let secret = second_factors::open(&storefront.application_key, customer, &sealed_secret).map_err(unreadable)?;
     match secret.step_of(digits.expose_secret(), guess.now).filter(|step| *step > last_step) {
         Some(step) => Ok(Proven { customer, guess, by: By::Step(step) }),
         None => {
+            let mut conn = storefront.pool.acquire().await?;
             if let Some(lockout) = begins {
                 customers::publish_lockout(&mut conn, (guess.store, customer), ("second_factor", lockout), guess.now).await;
             }
@@ -122,7 +123,7 @@ fn subject(customer: CustomerId) -> String {
 impl Proven {
     /// Uses the answer up in the caller's transaction, and forgets the wrong ones before it. Fails if it was used before: a code is good for
     /// nothing else in its 30 seconds. The caller has locked the account.
-    pub async fn consume(self, conn: &mut Connection) -> Result<(), Problem> {
+    pub async fn consume(&self, conn: &mut Connection) -> Result<(), Problem> {
         let is_first_use = match &self.by {
             By::Step(step) => second_factors::use_step(conn, self.customer, *step).await?,
             By::RecoveryCode(digest) => {
@@ -137,7 +138,7 @@ impl Proven {
     }
 
     /// Begins the transaction of a signed-in customer that uses the answer up, with the account and the session locked.
-    pub async fn begin(self, storefront: &Storefront, caller: &SignedInCustomer) -> Result<Transaction<'static>, Problem> {
+    pub async fn begin(&self, storefront: &Storefront, caller: &SignedInCustomer) -> Result<Transaction<'static>, Problem> {
         let mut tx = storefront.pool.begin().await?;
         caller.lock(&mut tx).await?;
         self.consume(&mut tx).await?;

@@ -7,11 +7,12 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use crate::contact::Identity;
+use crate::kernel::database::repeated;
 use crate::kernel::json::JsonBody;
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
-use crate::storefront::accounts::second_factor::proof::{Answer, REFUSALS, prove};
+use crate::storefront::accounts::second_factor::proof::{Answer, Proven, REFUSALS, prove};
 use crate::storefront::accounts::signed_in::{Opened, SignedIn, audited};
 use crate::storefront::accounts::{password_reset, review};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
@@ -94,22 +95,31 @@ async fn finish(
 async fn confirm(
     storefront: &Storefront,
     attempt: &SignInAttempt<'_>,
-    PendingSignIn { customer: id, new_password, .. }: PendingSignIn,
+    pending: PendingSignIn,
     (handle, answer): (&Handle, Answer),
 ) -> Result<Opened, Problem> {
-    let proven = prove(storefront, (attempt.store.id, attempt.client.client()), id, answer).await?;
-    let now = proven.at();
+    let proven = prove(storefront, (attempt.store.id, attempt.client.client()), pending.customer, answer).await?;
+    repeated(|| open_by_proof(storefront, attempt, (handle, &pending), &proven)).await
+}
+
+async fn open_by_proof(
+    storefront: &Storefront,
+    attempt: &SignInAttempt<'_>,
+    (handle, pending): (&Handle, &PendingSignIn),
+    proven: &Proven,
+) -> Result<Opened, Problem> {
+    let (id, now) = (pending.customer, proven.at());
     let mut tx = storefront.pool.begin().await?;
     let customer = customers::lock_customer(&mut tx, id).await?.ok_or(ProblemCode::SecondFactorExpired)?;
     if !second_factors::consume_pending(&mut tx, handle).await? {
         return Err(ProblemCode::SecondFactorExpired.into());
     }
     proven.consume(&mut tx).await?;
-    if let Some(hash) = &new_password {
+    if let Some(hash) = &pending.new_password {
         password_reset::replace_password(&mut tx, id, hash, now).await?;
     }
     let tell = |signed_in: &mut SignedIn| {
-        signed_in.has_new_password = new_password.is_some();
+        signed_in.has_new_password = pending.new_password.is_some();
         signed_in.used_recovery_code = attempt.method == Method::RecoveryCode;
     };
     let opened = storefront.sign_in(&mut tx, attempt, customer, now).await?.with(tell);

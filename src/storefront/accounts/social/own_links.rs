@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use serde_json::{Value, json};
 
 use crate::kernel::clock::timestamp;
-use crate::kernel::database::Connection;
+use crate::kernel::database::{Connection, repeated};
 use crate::kernel::ids::CustomerId;
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::openapi::{OperationDoc, object};
@@ -77,6 +77,19 @@ pub(super) async fn link(
     verifying: impl Future<Output = Result<VerifiedIdentity, VerifyError>> + Send,
 ) -> Result<Json<Value>, Problem> {
     let identity = verifying.await?;
+    let (customer, is_new) = repeated(|| link_once(storefront, (caller, client), &identity)).await?;
+    if is_new {
+        tell(storefront, &customer, (caller, languages), &identity).await;
+    }
+    answer(storefront, caller).await
+}
+
+/// Links the person in one transaction. Returns the customer, and whether the link is new.
+async fn link_once(
+    storefront: &Storefront,
+    (caller, client): (&SignedInCustomer, &Client),
+    identity: &VerifiedIdentity,
+) -> Result<(Customer, bool), Problem> {
     let (store, now) = (caller.store.id, storefront.clock.now());
     let mut tx = storefront.pool.begin().await?;
     if let Some(token) = &identity.token
@@ -85,22 +98,19 @@ pub(super) async fn link(
         return Err(VerifyError::from(Flaw::Used).into());
     }
     let customer = caller.lock(&mut tx).await?;
-    let is_new = match queries::find_linked(&mut tx, store, &identity).await? {
+    let is_new = match queries::find_linked(&mut tx, store, identity).await? {
         Some(linked) if linked.customer != customer.id => return Err(ProblemCode::ProviderLinkedElsewhere.into()),
         Some(linked) if linked.is_suspended => {
-            queries::resume_link(&mut tx, store, &identity).await?;
+            queries::resume_link(&mut tx, store, identity).await?;
             true
         }
         Some(_) => false,
-        None if queries::link(&mut tx, store, &identity, customer.id, now).await? => true,
+        None if queries::link(&mut tx, store, identity, customer.id, now).await? => true,
         // A parallel sign-in has opened another account with it.
         None => return Err(ProblemCode::ProviderLinkedElsewhere.into()),
     };
     tx.commit().await?;
-    if is_new {
-        tell(storefront, &customer, (caller, languages), &identity).await;
-    }
-    answer(storefront, caller).await
+    Ok((customer, is_new))
 }
 
 async fn tell(
@@ -123,18 +133,21 @@ async fn unlink(
     let word = storefront.identity_providers.word_of(&name);
     // Before there is a transaction: it may take a connection of its own.
     let providers = storefront.company_providers.of(caller.company_id()).await?;
-    let mut tx = storefront.pool.begin().await?;
-    let customer = caller.lock(&mut tx).await?;
-    let links = queries::list_links(&mut tx, customer.id).await?;
-    if !links.iter().any(|link| link.provider == word) {
-        return Err(ProblemCode::RecordNotFound.into());
-    }
-    let others = links.iter().filter(|link| link.provider != word);
-    let has_passkey = passkeys::is_way_in(&mut tx, &caller.store, customer.id).await?;
-    if !ways_in::remain(&customer, has_passkey, &providers, others) {
-        return Err(ProblemCode::LastWayIn.into());
-    }
-    queries::unlink(&mut tx, customer.id, &word).await?;
-    tx.commit().await?;
+    repeated(async || {
+        let mut tx = storefront.pool.begin().await?;
+        let customer = caller.lock(&mut tx).await?;
+        let links = queries::list_links(&mut tx, customer.id).await?;
+        if !links.iter().any(|link| link.provider == word) {
+            return Err(ProblemCode::RecordNotFound.into());
+        }
+        let others = links.iter().filter(|link| link.provider != word);
+        let has_passkey = passkeys::is_way_in(&mut tx, &caller.store, customer.id).await?;
+        if !ways_in::remain(&customer, has_passkey, &providers, others) {
+            return Err(Problem::from(ProblemCode::LastWayIn));
+        }
+        queries::unlink(&mut tx, customer.id, &word).await?;
+        Ok(tx.commit().await?)
+    })
+    .await?;
     Ok(Json(json!({ "status": "ok" })))
 }

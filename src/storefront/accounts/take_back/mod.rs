@@ -25,7 +25,7 @@ use crate::contact::Identity;
 use crate::events::Origin;
 use crate::events::names::CUSTOMER_UPDATED;
 use crate::kernel::client_address::ClientAddress;
-use crate::kernel::database::Connection;
+use crate::kernel::database::{Connection, repeated};
 use crate::kernel::ids::{ContactChangeId, CustomerId, StoreId};
 use crate::kernel::json::JsonBody;
 use crate::kernel::languages::AcceptedLanguages;
@@ -132,7 +132,7 @@ async fn take_back(
     // To its end even if the client disconnects: whoever loses a contact is told.
     let this = storefront.clone();
     let restoring = async move {
-        let Restored { contacts, lost, review, at } = restore(&this, &store, origin, &request).await?;
+        let Restored { contacts, lost, review, at } = repeated(|| restore(&this, &store, origin, &request)).await?;
         for told in [contacts, lost] {
             let (about, particulars) = (Notice::ChangeTakenBack, Particulars::default());
             notices::tell(&this, &told, Occurrence { store: &store, languages: &languages, about, particulars, at }).await;
