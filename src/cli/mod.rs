@@ -20,6 +20,7 @@ mod keys;
 mod layout;
 mod listen;
 mod man_pages;
+mod migrate;
 mod moving;
 mod operator;
 mod placement;
@@ -37,7 +38,6 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::bootstrap::{BootstrapError, Database, settings_of_cell};
 use crate::cli::exit::Exit;
-use crate::cli::progress::Progress;
 use crate::config::{Config, Environment};
 use crate::dev;
 use crate::kernel::clock::Clock;
@@ -67,8 +67,8 @@ struct Arguments {
 enum Command {
     /// Serve requests and deliver events (default)
     Serve(serve::Arguments),
-    /// Apply pending migrations to the database
-    Migrate,
+    /// Apply pending migrations to the database, of every cell
+    Migrate(migrate::Arguments),
     /// Back up the database, with what it needs to be restored
     Backup(backups::backup::Arguments),
     /// Restore a backup into an empty database
@@ -205,7 +205,7 @@ async fn run_command(command: Command, config: Config) -> Result<ExitCode, Failu
     }
     match command {
         Command::Serve(arguments) => serve::run(config, arguments).await?,
-        Command::Migrate => migrate(&config).await?,
+        Command::Migrate(arguments) => migrate::run(&config, &arguments).await?,
         Command::Backup(arguments) => backups::backup::run(&config, &arguments).await?,
         Command::Restore(arguments) => backups::restore::run(&config, &arguments).await?,
         Command::Demo { json, shell } => demo(&config, json, shell).await?,
@@ -230,37 +230,6 @@ async fn run_command(command: Command, config: Config) -> Result<ExitCode, Failu
         Command::Token(command) => command.run(&config).await?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-async fn migrate(config: &Config) -> Result<(), Failure> {
-    let (cells, mut failed) = (config.cells(), None);
-    for config in &cells {
-        let name = &config.database.name;
-        let said = match migrate_one(config).await {
-            Ok(0) => "All migrations were already applied.".to_owned(),
-            Ok(1) => "1 migration was applied.".to_owned(),
-            Ok(applied) => format!("{applied} migrations were applied."),
-            // One that is away keeps nobody from migrating the others.
-            Err(error) if cells.len() > 1 => {
-                complain(&format!("{name}: {}", chain(&error)));
-                failed = Some(error);
-                continue;
-            }
-            Err(error) => return Err(error.into()),
-        };
-        say(&if cells.len() > 1 { format!("{name}: {said}") } else { said });
-    }
-    failed.map_or(Ok(()), |error| Err(error.into()))
-}
-
-/// Returns how many migrations were missing.
-async fn migrate_one(config: &Config) -> Result<usize, BootstrapError> {
-    let database = Database::new(config).await?;
-    let progress = Progress::counting("migrating");
-    let migrated = database.migrate().await;
-    progress.end();
-    database.stop().await;
-    Ok(migrated?.missing)
 }
 
 async fn demo(config: &Config, json: bool, shell: bool) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! Cells: several databases behind one address (docs/scaling.md).
 
+use std::iter::repeat_n;
 use std::net::TcpListener;
 
 use portico::app::{self, Cell, Cells, Metrics};
@@ -16,6 +17,7 @@ use crate::support::console::PASSWORD;
 use crate::support::customers::{PHONE, token};
 use crate::support::own_postgres::OwnPostgres;
 use crate::support::program::{Service, printed, refused};
+use crate::support::receiver::Reply;
 use crate::support::waiting::until;
 use crate::support::{World, database, socket_server};
 
@@ -192,6 +194,28 @@ async fn a_cell_that_is_away_is_missed_by_its_own_companies_only() {
 }
 
 #[tokio::test]
+async fn a_cell_whose_endpoints_are_slow_leaves_permits_for_the_others() {
+    let settings = [("webhooks.concurrency", "20"), ("webhooks.endpoint_concurrency", "20"), ("webhooks.poll_interval", "1h")];
+    let (a, b, _) = two(&settings).await;
+    for number in 0..4 {
+        let slow = a.endpoint(&format!("slow{number}.test")).await;
+        slow.will(repeat_n(Reply::Silence, 40));
+        a.subscribe(&slow, json!({ "timeout": 30 })).await;
+    }
+    let (prompt, _) = b.subscriber("prompt.test").await;
+    a.make_deliveries(30).await;
+    for world in [&a, &b] {
+        world.state.webhooks.start_worker(&a.lifecycle);
+    }
+    until("the slow ones have their share", async || a.count("select count(*) from in_flight").await == 16).await;
+    for count in 1..=10 {
+        b.publish("order.created").await;
+        prompt.waits_for(count).await;
+    }
+    assert_eq!(a.count("select count(*) from in_flight").await, 16, "four times what is free");
+}
+
+#[tokio::test]
 async fn metrics_tell_the_cells_apart() {
     let (_a, _b, cells) = two(&[]).await;
     let text = Metrics::new(cells).render();
@@ -213,6 +237,9 @@ async fn commands_know_the_cells() {
         |weight| [("database.url", first.as_str()), ("database.cells.b.url", second.as_str()), ("database.cells.b.weight", weight)];
     let migrated = printed(&["migrate"], &settings("3")).await;
     assert!(migrated.contains("main: All migrations were already applied.") && migrated.contains("b: "), "{migrated}");
+    let migrated = printed(&["migrate", "--json"], &settings("3")).await;
+    let migrated: Value = serde_json::from_str(&migrated).unwrap();
+    assert_eq!(migrated, json!({ "cells": [{ "cell": "main", "applied": 0 }, { "cell": "b", "applied": 0 }] }));
     // Three of four new companies go where three quarters of the weight are.
     let mut cells = Vec::new();
     for number in 0..4 {

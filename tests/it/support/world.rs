@@ -2,6 +2,7 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
+use std::ops::Deref;
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -34,26 +35,39 @@ use crate::support::waiting::until;
 /// The time at which every story begins.
 const BEGINNING: i64 = 1_779_358_500;
 
-/// A running service with its mocks, one company and one store.
+/// A running service with its mocks, one company and one store: one cell of an instance.
 pub struct World {
     /// The URL of the database.
     pub database: String,
-    /// The text of the configuration file.
-    file: String,
-    changes: Vec<(String, String)>,
-    pub clock: Clock,
     pub pool: Pool,
-    pub application_key: ApplicationKey,
-    /// The application key as the setting contains it.
-    pub application_key_setting: String,
-    /// The keys that it replaces, likewise.
-    previous_keys: Vec<String>,
+    instance: Instance,
     pub state: AppState,
     pub company: CompanyId,
     pub store: StoreId,
     pub store_key: String,
     /// The company's API key, with every scope.
     pub api_key: String,
+    pub address: SocketAddr,
+    http: reqwest::Client,
+    clients: AtomicU32,
+    /// Whether events are fanned out by themselves.
+    pub fans_out: Once,
+}
+
+/// What all cells of an instance share.
+#[derive(Clone)]
+pub struct Instance {
+    /// The text of the configuration file.
+    file: String,
+    changes: Vec<(String, String)>,
+    pub clock: Clock,
+    pub application_key: ApplicationKey,
+    /// The application key as the setting contains it.
+    pub application_key_setting: String,
+    /// The keys that it replaces, likewise.
+    previous_keys: Vec<String>,
+    config: Config,
+    process: Process,
     /// The name resolution of endpoints.
     pub resolver: Resolver,
     /// The threads that hash passwords.
@@ -61,11 +75,14 @@ pub struct World {
     /// The background tasks of the service.
     pub lifecycle: Lifecycle,
     mailbox: Mailbox,
-    pub address: SocketAddr,
-    http: reqwest::Client,
-    clients: AtomicU32,
-    /// Whether events are fanned out by themselves.
-    pub fans_out: Once,
+}
+
+impl Deref for World {
+    type Target = Instance;
+
+    fn deref(&self) -> &Instance {
+        &self.instance
+    }
 }
 
 /// The company and store that the service works for.
@@ -107,6 +124,35 @@ fn line(name: &str) -> Line<255> {
     Line::try_from(name.to_owned()).unwrap()
 }
 
+impl Instance {
+    /// Serves the cell that this database is.
+    fn serve(self, database: &str, tenant: Tenant) -> World {
+        let pool = database::pool(&database.parse().unwrap(), &self.config.database);
+        let state = AppState::new(&self.process, pool.clone());
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (router, stopping) = (app::router(state.clone(), &self.config), self.lifecycle.stopping().clone());
+        let answering = http_server::serve(listener, router, self.config.http.limits(), stopping);
+        self.lifecycle.spawn(async move { answering.await.unwrap().end().await });
+
+        let Tenant { company, store, store_key, api_key } = tenant;
+        World {
+            database: database.to_owned(),
+            pool,
+            instance: self,
+            state,
+            company,
+            store,
+            store_key,
+            api_key,
+            address,
+            http: request::client(),
+            clients: AtomicU32::new(0),
+            fans_out: Once::new(),
+        }
+    }
+}
+
 impl World {
     /// A world with the default settings.
     pub async fn new() -> Self {
@@ -143,7 +189,7 @@ impl World {
         Self::start(database, (file, changes), clock, resolver, (application_key, &[]), tenant)
     }
 
-    /// A cell beside this one: the same service on a database of its own, with a company and a store of its own.
+    /// A cell beside this one: the same instance on a database of its own, with a company and a store of its own.
     pub async fn in_another_cell(&self) -> Self {
         self.in_cell_at(&databases::fresh().await).await
     }
@@ -155,9 +201,7 @@ impl World {
         storefront::number_tokens_of(&pool, &"b".parse().unwrap()).await.unwrap();
         let tenant = Tenant::create(&pool, &self.clock).await;
         pool.close().await;
-        let changes: Vec<_> = self.changes.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-        let key = (self.application_key_setting.clone(), &[][..]);
-        Self::start(database, (&self.file, &changes), self.clock.clone(), self.resolver.clone(), key, tenant)
+        self.instance.clone().serve(database, tenant)
     }
 
     /// Another instance of this service, with the same database, settings, clock, names and keys, but its own memory. It also
@@ -215,7 +259,6 @@ impl World {
             ("webhooks.extra_root_certificates", receiver::authority().certificate_path().to_str().unwrap()),
         ];
         let config = Config::with_file(file, &[&usual, changes].concat()).unwrap();
-        let pool = database::pool(&database.parse().unwrap(), &config.database);
         let mailbox = Mailbox::default();
         // Many stories run at the same time, and each thread has 19 MiB.
         let hashing = PasswordHashing::with_threads(const { NonZeroUsize::new(2).unwrap() });
@@ -228,37 +271,21 @@ impl World {
             mailbox: (config.environment() == Environment::Development).then(|| mailbox.clone()),
         };
         let lifecycle = dependencies.lifecycle.clone();
-        let state = AppState::new(&Process::new(&config, dependencies).unwrap(), pool.clone());
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let answering =
-            http_server::serve(listener, app::router(state.clone(), &config), config.http.limits(), lifecycle.stopping().clone());
-        lifecycle.spawn(async move { answering.await.unwrap().end().await });
-
-        let Tenant { company, store, store_key, api_key } = tenant;
-        Self {
-            database: database.to_owned(),
+        let instance = Instance {
             file: file.to_owned(),
             changes: changes.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
             clock,
-            pool,
             application_key,
             application_key_setting,
             previous_keys: previous_keys.to_vec(),
-            state,
-            company,
-            store,
-            store_key,
-            api_key,
+            process: Process::new(&config, dependencies).unwrap(),
+            config,
             resolver,
             hashing,
             lifecycle,
             mailbox,
-            address,
-            http: request::client(),
-            clients: AtomicU32::new(0),
-            fans_out: Once::new(),
-        }
+        };
+        instance.serve(database, tenant)
     }
 
     /// Advances the clock.
