@@ -7,10 +7,8 @@ use std::thread;
 
 use serde_json::Value;
 
-use super::cells::{Cells, Host, Instance};
-use super::companies::Companies;
-use super::{EVENT, publish, until};
 use crate::support::calls::Caller;
+use crate::support::cells::{Cells, Companies, Host, Instance, until};
 use crate::support::sink::Sink;
 
 /// Clients that publish meanwhile.
@@ -38,7 +36,7 @@ pub fn add_a_cell((host, cells): (&Host, &mut Cells), instance: Instance, sink: 
     sink.forget();
     let _replacement = thread::scope(|scope| {
         for client in 0..CLIENTS {
-            let (route, next) = (&route, move |turn| publish(&companies[companies.whose_turn(client + turn * CLIENTS)].api_key, sample, 1));
+            let (route, next) = (&route, move |turn| companies[companies.whose_turn(client + turn * CLIENTS)].publish(sample, 1));
             scope.spawn(move || route.publish(next));
         }
         cells.add(host);
@@ -47,10 +45,10 @@ pub fn add_a_cell((host, cells): (&Host, &mut Cells), instance: Instance, sink: 
         until("every client has found the new instance", || route.followed.load(Ordering::SeqCst) >= CLIENTS);
         instance.stop();
         let newcomers = Companies::found_in_last(cells, NEW);
-        newcomers.subscribe(&replacement, sink, EVENT);
+        newcomers.subscribe(&replacement, sink);
         let mut caller = Caller::connect(replacement.address);
         for company in newcomers.iter() {
-            caller.ask(201, &publish(&company.api_key, sample, 1));
+            caller.ask(201, &company.publish(sample, 1));
         }
         route.stop.store(true, Ordering::SeqCst);
         replacement

@@ -6,10 +6,8 @@ use std::collections::HashSet;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::cells::{Cells, Host, Instance};
-use super::companies::Companies;
-use super::publish;
 use crate::support::calls::Caller;
+use crate::support::cells::{Cells, Companies, Host, Instance};
 use crate::support::database::Database;
 
 /// Tables with the rows of companies that the simulation makes.
@@ -39,7 +37,7 @@ pub fn check(host: &Host, (cells, instance): (&Cells, &Instance), companies: &Co
     // Once its keys are known, a request concerns the cell of its company alone.
     let mut caller = Caller::connect(instance.address);
     let company = &companies[0];
-    let publish = publish(&company.api_key, sample, 1);
+    let publish = company.publish(sample, 1);
     let mut use_it = |times: usize| {
         for turn in 0..times {
             caller.ask(201, &publish);

@@ -3,28 +3,20 @@
 //! ```text
 //!  growth       adds a cell while events are published
 //!  isolation    no statement concerns two cells
-//!  companies    founds companies, and says whose turn it is
-//!  cells        the databases, and instances that serve them
 //! ```
 //!
 //! All cells are on one PostgreSQL, so the figures say what cells cost, and not what further machines bring.
 
-mod cells;
-mod companies;
 mod growth;
 mod isolation;
 
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use self::cells::{Cells, Host, Instance};
-use self::companies::Companies;
 use crate::figures::{Aim, Figures, millis};
-use crate::support::calls::request;
+use crate::support::cells::{Cells, Companies, EVENT, Host, Instance};
 use crate::support::load::load;
-use crate::support::process::TIMEOUT;
 use crate::support::publisher::Publisher;
 use crate::support::sink::Sink;
 use crate::support::usage::cpu_seconds_of;
@@ -34,7 +26,6 @@ const CALLERS: usize = 16;
 const ENDPOINTS: usize = 8;
 /// Events in a request.
 const BATCH: usize = 10;
-const EVENT: &str = "order.created";
 
 pub fn measure(figures: &mut Figures) {
     let host = Host::start();
@@ -65,7 +56,7 @@ fn simulate(figures: &Figures, host: &Host, sink: &Sink, sample: &Value, cells: 
     let mut cells = Cells::on(host, cells);
     let instance = Instance::serve(host, &cells);
     let companies = Companies::found(&cells, figures.many(1_000, 60));
-    companies.subscribe(&instance, sink, EVENT);
+    companies.subscribe(&instance, sink);
     let deliveries = deliver(figures, (host, &instance), sink, sample, &companies);
     let sign_ins = sign_in(figures, (host, &instance), &companies);
     isolation::check(host, (&cells, &instance), &companies, sample);
@@ -76,14 +67,8 @@ fn simulate(figures: &Figures, host: &Host, sink: &Sink, sample: &Value, cells: 
     simulated
 }
 
-/// The request of a company that publishes this many events.
-fn publish(key: &str, sample: &Value, events: usize) -> Vec<u8> {
-    let body = json!({ "events": vec![json!({ "event": EVENT, "data": sample }); events] });
-    request("POST", "/developers/int/v1/events", &[("authorization", key)], &body.to_string())
-}
-
 fn deliver(figures: &Figures, (host, instance): (&Host, &Instance), sink: &Sink, sample: &Value, companies: &Companies) -> Work {
-    let requests: Vec<_> = companies.iter().map(|company| publish(&company.api_key, sample, BATCH)).collect();
+    let requests: Vec<_> = companies.iter().map(|company| company.publish(sample, BATCH)).collect();
     let publishing = |time| {
         let next = |caller: usize, turn: usize| requests[companies.whose_turn(caller + turn * CALLERS)].clone();
         BATCH * load(instance.address, CALLERS, time, &[201], next).count()
@@ -112,15 +97,6 @@ fn sign_in(figures: &Figures, (host, instance): (&Host, &Instance), companies: &
     let signed_in = load(instance.address, CALLERS, figures.time(10), &[200], login);
     let cpu = cpu_seconds_of(instance.process(), host.postmaster()) - before;
     Work { per_second: signed_in.per_second, cpu: Duration::from_secs_f64(cpu / signed_in.count() as f64) }
-}
-
-/// Waits until something is so.
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + TIMEOUT;
-    while !holds() {
-        assert!(Instant::now() < end, "waited in vain until {what}");
-        sleep(Duration::from_millis(20));
-    }
 }
 
 impl Simulated {

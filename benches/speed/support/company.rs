@@ -42,17 +42,11 @@ impl Company {
 
 /// Runs a command that prints JSON.
 pub fn run(service: &Service, arguments: &[&str]) -> Value {
-    run_with(service, &[], arguments)
-}
-
-/// The same with settings changed by environment variables.
-pub fn run_with(service: &Service, settings: &[(&str, &str)], arguments: &[&str]) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_portico"))
         .args(arguments)
         .env("PORTICO_ENVIRONMENT", "development")
         .env("PORTICO_DEV__DATA_DIR", service.directory())
         .env("PORTICO_DATABASE__URL", service.database_url())
-        .envs(settings.iter().copied())
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -2,6 +2,7 @@
 
 pub mod callgrind;
 pub mod calls;
+pub mod cells;
 pub mod company;
 pub mod customers;
 pub mod database;

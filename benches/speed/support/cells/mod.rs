@@ -1,14 +1,18 @@
-//! The databases of one PostgreSQL, and instances that serve them.
+//! Cells: the databases of one PostgreSQL, instances that serve them, and the companies in them.
+
+mod companies;
 
 use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use url::Url;
 
-use super::until;
 use crate::support::calls::{Caller, request};
+pub use crate::support::cells::companies::{Companies, EVENT};
 use crate::support::database::Database;
-use crate::support::process::Process;
+use crate::support::process::{Process, TIMEOUT};
 use crate::support::service::Service;
 
 /// Those of PostgreSQL, of which every cell needs some.
@@ -65,12 +69,22 @@ impl Host {
     }
 
     fn migrate(&self, settings: &[(String, String)]) {
-        let output = Command::new(env!("CARGO_BIN_EXE_portico")).arg("migrate").envs(settings.iter().cloned()).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        run(settings, &["migrate"]);
+    }
+
+    /// Runs a command on these cells and returns what it prints.
+    pub fn run(&self, cells: &Cells, arguments: &[&str]) -> String {
+        run(&self.settings(&cells.urls), arguments)
     }
 }
 
-/// The cells of one simulation.
+fn run(settings: &[(String, String)], arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_portico")).args(arguments).envs(settings.iter().cloned()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The cells of one measurement.
 pub struct Cells {
     pub urls: Vec<String>,
     /// What the names of its databases begin with.
@@ -84,6 +98,8 @@ impl Cells {
         for _ in 0..count {
             this.create(host, TEMPLATE);
         }
+        // Each cell numbers the tokens of customers by itself.
+        host.migrate(&host.settings(&this.urls));
         this
     }
 
@@ -131,5 +147,14 @@ impl Instance {
     /// Stops it in order.
     pub fn stop(mut self) {
         assert!(self.process.terminate().success(), "the instance did not stop in order: {}", self.process.log());
+    }
+}
+
+/// Waits until something is so.
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + TIMEOUT;
+    while !holds() {
+        assert!(Instant::now() < end, "waited in vain until {what}");
+        sleep(Duration::from_millis(20));
     }
 }

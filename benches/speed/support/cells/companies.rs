@@ -16,15 +16,16 @@ use portico::kernel::ids::CompanyId;
 use portico::kernel::lifecycle::Lifecycle;
 use portico::resources::{Line, operations};
 use portico::storefront::{self, StoreBody, StoreRecord, Stores};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::cells::{Cells, Instance};
-use super::until;
 use crate::support::calls::{Caller, address_of, request};
+use crate::support::cells::{Cells, Instance, until};
 use crate::support::customers;
 use crate::support::database::Database;
 use crate::support::sink::Sink;
 
+/// What is published.
+pub const EVENT: &str = "order.created";
 const PASSWORD: &str = "correct horse battery";
 /// In each store: enough that none of them gets to the limit of sessions.
 const CUSTOMERS: usize = 32;
@@ -58,6 +59,12 @@ impl Deref for Companies {
 }
 
 impl Founded {
+    /// The request that publishes this many events.
+    pub fn publish(&self, sample: &Value, events: usize) -> Vec<u8> {
+        let body = json!({ "events": vec![json!({ "event": EVENT, "data": sample }); events] });
+        request("POST", "/developers/int/v1/events", &[("authorization", &self.api_key)], &body.to_string())
+    }
+
     /// The request of a customer who signs in by password, from an address of their own.
     pub fn sign_in(&self, turn: usize) -> Vec<u8> {
         let headers = [("authorization", self.store_key.as_str()), ("x-forwarded-for", &address_of(turn))];
@@ -115,10 +122,10 @@ impl Companies {
     }
 
     /// Subscribes an endpoint of `sink` for each company.
-    pub fn subscribe(&self, instance: &Instance, sink: &Sink, event: &str) {
+    pub fn subscribe(&self, instance: &Instance, sink: &Sink) {
         let mut caller = Caller::connect(instance.address);
         for (company, url) in self.founded.iter().zip(sink.urls.iter().cycle()) {
-            let body = json!({ "url": url, "events": [event] }).to_string();
+            let body = json!({ "url": url, "events": [EVENT] }).to_string();
             caller.ask(201, &request("POST", "/developers/int/v1/webhooks", &[("authorization", &company.api_key)], &body));
         }
     }
