@@ -96,7 +96,7 @@ impl Client {
     }
 }
 
-/// Events whose deliveries wait for a while, and deliveries that have ended.
+/// Events whose deliveries wait for a second attempt, and deliveries that have ended.
 fn fill(database: &mut Database, company: CompanyId, open: usize, closed: usize) {
     let company = company.uuid();
     let id = "overlay(md5(n::text)::uuid::text placing left(uuid_v7_floor(at)::text, 14) || '7' from 1)::uuid";
@@ -107,8 +107,8 @@ fn fill(database: &mut Database, company: CompanyId, open: usize, closed: usize)
     let body = "convert_to(repeat('{\"order\":\"a usual one\"}', 20), 'UTF8')";
     database.execute(&format!(
         "insert into events (id, company_id, name, body, created_at) select {id}, '{company}', 'order.created', {body}, at from {waiting};
-         insert into waiting (id, company_id, subscription_id, event_id, event, lane, due_at, created_at, updated_at)
-         select {id}, '{company}', subscription.id, {id}, 'order.created', 0, now() + interval '1 day', at, at
+         insert into waiting (id, company_id, subscription_id, event_id, event, lane, due_at, attempts, failures, created_at, updated_at)
+         select {id}, '{company}', subscription.id, {id}, 'order.created', 1, now() + interval '1 day', 1, 1, at, at
          from (select id from subscriptions where company_id = '{company}') as subscription, {waiting};
          insert into events (id, company_id, name, body, created_at) select {id}, '{company}', 'order.created', {body}, at from {ended};
          insert into deliveries (id, company_id, subscription_id, event_id, event, state, attempts, created_at, closed_at)
