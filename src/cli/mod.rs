@@ -67,7 +67,7 @@ struct Arguments {
 enum Command {
     /// Serve requests and deliver events (default)
     Serve(serve::Arguments),
-    /// Apply pending migrations to the database, of every cell
+    /// Apply pending migrations to the database, or to those of all cells
     Migrate(migrate::Arguments),
     /// Back up the database, with what it needs to be restored
     Backup(backups::backup::Arguments),

@@ -3,8 +3,8 @@
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
 use std::ops::Deref;
-use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Once};
 
 use chrono::{DateTime, TimeDelta};
 use portico::app::{self, AppState, Dependencies, Process};
@@ -40,7 +40,7 @@ pub struct World {
     /// The URL of the database.
     pub database: String,
     pub pool: Pool,
-    instance: Instance,
+    instance: Arc<Instance>,
     pub state: AppState,
     pub company: CompanyId,
     pub store: StoreId,
@@ -55,7 +55,6 @@ pub struct World {
 }
 
 /// What all cells of an instance share.
-#[derive(Clone)]
 pub struct Instance {
     /// The text of the configuration file.
     file: String,
@@ -126,7 +125,7 @@ fn line(name: &str) -> Line<255> {
 
 impl Instance {
     /// Serves the cell that this database is.
-    fn serve(self, database: &str, tenant: Tenant) -> World {
+    fn serve(self: Arc<Self>, database: &str, tenant: Tenant) -> World {
         let pool = database::pool(&database.parse().unwrap(), &self.config.database);
         let state = AppState::new(&self.process, pool.clone());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -201,7 +200,7 @@ impl World {
         storefront::number_tokens_of(&pool, &"b".parse().unwrap()).await.unwrap();
         let tenant = Tenant::create(&pool, &self.clock).await;
         pool.close().await;
-        self.instance.clone().serve(database, tenant)
+        Arc::clone(&self.instance).serve(database, tenant)
     }
 
     /// Another instance of this service, with the same database, settings, clock, names and keys, but its own memory. It also
@@ -285,7 +284,7 @@ impl World {
             lifecycle,
             mailbox,
         };
-        instance.serve(database, tenant)
+        Arc::new(instance).serve(database, tenant)
     }
 
     /// Advances the clock.
