@@ -31,7 +31,7 @@ pub fn measure(figures: &mut Figures) {
     let sample = Publisher::of(&host.service).sample(EVENT);
 
     let (publishing, signing_in, stop) = (Client::default(), Client::default(), AtomicBool::new(false));
-    let moved = thread::scope(|scope| {
+    let (moved, waits) = thread::scope(|scope| {
         let (instance, stop, sample) = (&instance, &stop, &sample);
         let clients = [
             scope.spawn(|| publishing.ask(instance, stop, 201, |_| company.publish(sample, 1))),
@@ -50,7 +50,6 @@ pub fn measure(figures: &mut Figures) {
         let waits = clients.map(|client| client.join().unwrap());
         (serde_json::from_str::<Value>(&moved).unwrap()["company"].take(), waits)
     });
-    let (moved, waits) = moved;
     sink.await_arrivals(publishing.count());
     let figure = |name: &str| moved[name].as_u64().unwrap() as f64;
     let (rows, log, seconds) = (figure("rows"), figure("log_rows"), figure("log_ms") / 1_000.0);
