@@ -197,12 +197,6 @@ pub fn took_too_long(error: &sqlx::Error) -> bool {
     matches!(error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code == "57014"))
 }
 
-/// Whether a row was on its way into the default partition when a partition for it was created. A retry succeeds.
-fn is_partition_new(error: &sqlx::Error) -> bool {
-    // 23514: a check constraint. Those of tables have names, that of a partition has none.
-    matches!(error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code == "23514") && error.constraint().is_none())
-}
-
 /// The name of the unique or check constraint that a statement violated.
 pub fn violated_constraint(error: &sqlx::Error) -> Option<&str> {
     error.as_database_error()?.constraint()
@@ -215,19 +209,18 @@ impl From<sqlx::Error> for Problem {
             tracing::warn!(error = chain(&error), "the database is unavailable");
             return Problem::new(ProblemCode::DatabaseUnavailable).retry_after(5);
         }
-        // 40: Postgres rolled this transaction back because of a conflict with another one. A retry succeeds.
-        if matches!(&error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code.starts_with("40"))) {
+        if error.is_conflict() {
             tracing::warn!(error = chain(&error), "a transaction was rolled back because of a conflict with another one");
-            let problem = Problem::new(ProblemCode::Overloaded);
-            return if error.is_conflict() { problem.of_conflict() } else { problem };
+            return Problem::new(ProblemCode::Overloaded).of_conflict();
+        }
+        // 40: rolled back, or it is not known whether it was.
+        if matches!(&error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code.starts_with("40"))) {
+            tracing::warn!(error = chain(&error), "a transaction did not end as it should");
+            return ProblemCode::Overloaded.into();
         }
         if took_too_long(&error) {
             tracing::warn!(error = chain(&error), "a database statement took longer than database.statement_timeout");
             return Problem::new(ProblemCode::Overloaded).retry_after(5);
-        }
-        if is_partition_new(&error) {
-            tracing::warn!(error = chain(&error), "a row was refused because the partition of its day was created at the same moment");
-            return ProblemCode::Overloaded.into();
         }
         tracing::error!(error = chain(&error), "a database statement failed");
         ProblemCode::Internal.into()

@@ -1,7 +1,7 @@
 //! Transactions that are run again, because the database rolled them back for the sake of another one.
 //!
-//! One PostgreSQL does so to end a deadlock (40P01), which the order of locks prevents nearly everywhere. A distributed one does so wherever
-//! two transactions meet (40001). Nothing of such a transaction has happened, so it may be run again, if it is all that was done: no mail was
+//! One PostgreSQL does so to end a deadlock (40P01), which the order of locks prevents nearly everywhere, and with a row whose day gets a
+//! partition while it is written (23514). A distributed one does so wherever two transactions meet (40001). Nothing of such a transaction has happened, so it may be run again, if it is all that was done: no mail was
 //! sent, no other transaction committed. What is not run again answers 503 `overloaded`, and the client repeats it.
 
 use std::time::Duration;
@@ -24,8 +24,14 @@ pub trait MayBeConflict {
 
 impl MayBeConflict for sqlx::Error {
     fn is_conflict(&self) -> bool {
-        // Not the rest of class 40: a transaction of which it is not known whether it has taken effect (40003) must not be run again.
-        matches!(self, Self::Database(error) if error.code().is_some_and(|code| code == "40001" || code == "40P01"))
+        let Self::Database(error) = self else { return false };
+        match error.code().as_deref() {
+            // Not the rest of class 40: a transaction of which it is not known whether it has taken effect (40003) must not be run again.
+            Some("40001" | "40P01") => true,
+            // The row was on its way into the default partition. Checks of tables have names, that of a partition has none.
+            Some("23514") => error.constraint().is_none(),
+            _ => false,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
-use futures::future::{join, join_all};
+use futures::future::{join, join3, join_all};
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
@@ -12,6 +12,7 @@ use crate::support::authenticator_app::{enrol, finish, finish_with, handle, offe
 use crate::support::customers::{EMAIL, PASSWORD, PHONE, home, login, me, token};
 use crate::support::gateways::event;
 use crate::support::receiver::event_ids;
+use crate::support::waiting::until;
 use crate::support::{Answer, World};
 
 const NEW_PASSWORD: &str = "battery staple correct";
@@ -169,6 +170,25 @@ async fn a_conflict_that_does_not_pass_is_answered_after_five_attempts_and_chang
     assert_eq!(world.count("select count(*) from orders").await + world.count("select count(*) from outbox").await, 0);
     world.no_more_conflicts().await;
     world.fleet(Method::POST, "orders").json(&order).send().await.ok(201);
+}
+
+#[tokio::test]
+async fn what_is_written_while_its_day_gets_a_partition_succeeds_at_once() {
+    let world = World::new().await;
+    let mut keeper = world.pool.begin().await.unwrap();
+    let partition = "create table events_of_the_day (like events including all);
+                     alter table events attach partition events_of_the_day for values from (minvalue) to (maxvalue)";
+    sqlx::raw_sql(partition).execute(&mut *keeper).await.unwrap();
+    let order = json!({ "payload": { "pickup": "1 Mill Lane", "dropoff": "2 High Street" } });
+    let made = world.fleet(Method::POST, "orders").json(&order).send();
+    let (made, _, ()) = join3(made, world.register(PHONE), async {
+        until("both wait", async || world.waiting_for_a_lock().await == 2).await;
+        keeper.commit().await.unwrap();
+    })
+    .await;
+    made.ok(201);
+    assert_eq!(world.count("select count(*) from only events_default").await, 0);
+    assert_eq!(world.count("select count(*) from events_of_the_day").await, world.count("select count(*) from outbox").await);
 }
 
 #[tokio::test]
