@@ -21,6 +21,9 @@ use crate::webhooks::worker::wake::Wake;
 /// that they are about to record.
 const RECLAIM_DELAY: Duration = Duration::from_secs(5);
 
+/// The wait before the permits are looked at again while more could be claimed with more of them. It takes no statement.
+const PERMITS_DELAY: Duration = Duration::from_millis(50);
+
 pub struct Claimer {
     webhooks: Webhooks,
     wake: Arc<Wake>,
@@ -115,7 +118,8 @@ impl Rounds for Claimer {
             let wait = (at - self.webhooks.clock.now()).to_std().unwrap_or_default();
             Instant::now() + wait.max(Duration::from_millis(1))
         });
-        resumes.into_iter().fold(self.next_poll, Instant::min)
+        let permits = self.lanes.iter().any(LaneState::waits_for_permits).then(|| Instant::now() + PERMITS_DELAY);
+        resumes.into_iter().chain(permits).fold(self.next_poll, Instant::min)
     }
 
     fn failed(&mut self) {

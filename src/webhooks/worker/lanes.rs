@@ -66,6 +66,12 @@ impl LaneState {
         goes_on
     }
 
+    /// Whether something may be claimed once more permits are free. Asked when no claim follows at once: a lane that is open then has found
+    /// none. Nobody tells when those are released that another cell has held, or a statement that found nothing.
+    pub fn waits_for_permits(&self) -> bool {
+        self.open || self.short_at.is_some()
+    }
+
     /// When the lane opens by itself.
     pub fn resumes_at(&self) -> Option<DateTime<Utc>> {
         self.resumes_at
@@ -124,8 +130,12 @@ mod tests {
         lane.learn(ClaimSummary { short: true, ..summary() }, 20, 10, noon());
         lane.note_ended(&HashSet::from([SubscriptionId::new(noon())]), 10);
         assert!(!lane.is_open(noon()), "another has taken what the ended one had");
+        assert!(lane.waits_for_permits());
         lane.note_ended(&HashSet::new(), 11);
         assert!(lane.is_open(noon()));
+        assert!(lane.waits_for_permits(), "if it has found none");
+        lane.learn(summary(), 1, 10, noon());
+        assert!(!lane.waits_for_permits());
     }
 
     #[test]

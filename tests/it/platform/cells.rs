@@ -12,6 +12,7 @@ use portico::operators::Role;
 use reqwest::{Method, StatusCode};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::support::console::PASSWORD;
 use crate::support::customers::{PHONE, token};
@@ -213,6 +214,29 @@ async fn a_cell_whose_endpoints_are_slow_leaves_permits_for_the_others() {
         prompt.waits_for(count).await;
     }
     assert_eq!(a.count("select count(*) from in_flight").await, 16, "four times what is free");
+}
+
+#[tokio::test]
+async fn what_waits_for_permits_is_sent_once_deliveries_of_another_cell_have_ended() {
+    let settings = [("webhooks.concurrency", "4"), ("webhooks.endpoint_concurrency", "4"), ("webhooks.poll_interval", "1h")];
+    let (a, b, _) = two(&settings).await;
+    let (busy, answers) = (a.endpoint("busy.test").await, CancellationToken::new());
+    busy.will(repeat_n(Reply::When(answers.clone()), 4));
+    a.subscribe(&busy, json!({ "timeout": 30 })).await;
+    a.make_deliveries(4).await;
+    a.state.webhooks.start_worker(&a.lifecycle);
+    until("all permits are taken", async || a.count("select count(*) from in_flight").await == 4).await;
+
+    let (prompt, _) = b.subscriber("prompt.test").await;
+    b.make_deliveries(1).await;
+    b.state.webhooks.start_worker(&a.lifecycle);
+    // The last statement before it looks for a permit.
+    let looked = "select count(*) from pg_stat_activity
+                  where datname = current_database() and pid <> pg_backend_pid() and state = 'idle' and query like '%as stays%'";
+    until("the other cell has found no permit", async || b.count(looked).await == 1).await;
+    assert_eq!(prompt.received().len(), 0);
+    answers.cancel();
+    prompt.waits_for(1).await;
 }
 
 #[tokio::test]
