@@ -198,11 +198,7 @@ async fn a_cell_that_is_away_is_missed_by_its_own_companies_only() {
 async fn a_cell_whose_endpoints_are_slow_leaves_permits_for_the_others() {
     let settings = [("webhooks.concurrency", "20"), ("webhooks.endpoint_concurrency", "20"), ("webhooks.poll_interval", "1h")];
     let (a, b, _) = two(&settings).await;
-    for number in 0..4 {
-        let slow = a.endpoint(&format!("slow{number}.test")).await;
-        slow.will(repeat_n(Reply::Silence, 40));
-        a.subscribe(&slow, json!({ "timeout": 30 })).await;
-    }
+    a.silent_subscribers(4).await;
     let (prompt, _) = b.subscriber("prompt.test").await;
     a.make_deliveries(30).await;
     for world in [&a, &b] {

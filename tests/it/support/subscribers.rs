@@ -1,6 +1,7 @@
 //! Steps that webhook stories share: endpoints, subscriptions, events, deliveries.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::repeat_n;
 
 use chrono::TimeDelta;
 use portico::events::{self, NewEvent};
@@ -26,6 +27,15 @@ impl World {
         let mut body = json!({ "url": receiver.url() });
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         self.api(Method::POST, "/developers/int/v1/webhooks").json(&body).send().await.ok(201)["webhook"].take()
+    }
+
+    /// Endpoints that never answer, whose webhooks wait long for them.
+    pub async fn silent_subscribers(&self, count: usize) {
+        for number in 0..count {
+            let receiver = self.endpoint(&format!("silent{number}.test")).await;
+            receiver.will(repeat_n(Reply::Silence, 40));
+            self.subscribe(&receiver, json!({ "timeout": 30 })).await;
+        }
     }
 
     /// An endpoint that subscribes to all events.

@@ -28,14 +28,9 @@ async fn in_flight_of(world: &World, company: CompanyId) -> i64 {
 
 #[tokio::test]
 async fn a_company_whose_endpoints_are_slow_leaves_permits_for_others() {
-    const SLOW: usize = 4;
     let world =
         World::with(&[("webhooks.concurrency", "20"), ("webhooks.endpoint_concurrency", "20"), ("webhooks.poll_interval", "1h")]).await;
-    for number in 0..SLOW {
-        let slow = world.endpoint(&format!("slow{number}.test")).await;
-        slow.will(std::iter::repeat_n(Reply::Silence, 40));
-        world.subscribe(&slow, json!({ "timeout": 30 })).await;
-    }
+    world.silent_subscribers(4).await;
     let (other, prompt) = neighbour(&world).await;
     world.make_deliveries(30).await;
     world.state.webhooks.start_worker(&world.lifecycle);
