@@ -62,7 +62,7 @@ where
 /// The description of the route that the socket server calls.
 pub fn description() -> Description {
     let mut description = Description::default();
-    description.route(Method::POST, "/socket/authorize".to_owned(), authorize::doc().into_value("socket server"));
+    description.route(Method::POST, "socket server", "/socket/authorize".to_owned(), authorize::doc());
     description
 }
 

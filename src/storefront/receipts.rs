@@ -54,8 +54,8 @@ pub fn receipt_description() -> Description {
         .refusing(&[ProblemCode::BodyTooLarge, ProblemCode::BadRequest]);
     let queried = operation("Receive what an SMS provider reports of a text in the query.", "get_storefront_receipts");
     let mut description = Description::default();
-    description.route(Method::POST, path(), posted.into_value("receipts"));
-    description.route(Method::GET, path(), queried.into_value("receipts"));
+    description.route(Method::POST, "receipts", path(), posted);
+    description.route(Method::GET, "receipts", path(), queried);
     description
 }
 

@@ -28,8 +28,8 @@ pub fn description() -> Description {
         .authenticated_by(&[])
         .at("gateway", "The UUID or the id of the gateway.");
     let mut description = Description::default();
-    description.route(Method::POST, "/webhooks".to_owned(), with_key.into_value("callbacks"));
-    description.route(Method::POST, "/webhooks/{gateway}".to_owned(), without_key.into_value("callbacks"));
+    description.route(Method::POST, "callbacks", "/webhooks".to_owned(), with_key);
+    description.route(Method::POST, "callbacks", "/webhooks/{gateway}".to_owned(), without_key);
     description
 }
 

@@ -22,15 +22,15 @@ pub struct Description {
 #[derive(Clone, Debug)]
 struct Route {
     method: Method,
+    tag: String,
     path: String,
-    /// An OpenAPI Operation Object.
-    operation: Value,
+    doc: OperationDoc,
 }
 
 impl Description {
-    /// Adds a route with its Operation Object. `path` is the full path.
-    pub fn route(&mut self, method: Method, path: String, operation: Value) {
-        self.routes.push(Route { method, path, operation });
+    /// Adds a route. `tag` groups operations in the document, and `path` is the full path.
+    pub fn route(&mut self, method: Method, tag: &str, path: String, doc: OperationDoc) {
+        self.routes.push(Route { method, tag: tag.to_owned(), path, doc });
     }
 
     /// Adds schemas that [`reference`] can refer to.
@@ -47,9 +47,9 @@ impl Description {
     /// The Paths Object, and the schemas of the Components Object.
     pub fn into_parts(self) -> (Map<String, Value>, Map<String, Value>) {
         let mut paths = Map::new();
-        for Route { method, path, operation } in self.routes {
+        for Route { method, tag, path, doc } in self.routes {
             let path = paths.entry(path).or_insert_with(|| Map::new().into());
-            path[method.as_str().to_lowercase()] = operation;
+            path[method.as_str().to_lowercase()] = doc.into_value(&tag);
         }
         let mut schemas = self.schemas;
         schemas.insert("problem".to_owned(), problem());

@@ -190,7 +190,7 @@ impl OperationDoc {
     }
 
     /// The OpenAPI Operation Object. The tag groups operations in the document.
-    pub fn into_value(self, tag: &str) -> Value {
+    pub(super) fn into_value(self, tag: &str) -> Value {
         let mut responses = refusals(self.refused);
         responses.extend(self.answers.into_iter().map(|(status, answer)| {
             let response = match answer {

@@ -1,6 +1,6 @@
 //! Argon2id on dedicated threads: one hash per core at a time, reused memory, a bounded queue in which those who ask take turns ([`queue`]).
 //!
-//! Each thread keeps the 19 MiB that one hash needs, so a flood of sign-ins allocates no memory. A request first reserves a place: if
+//! Each thread keeps the 19 MiB of its first hash, so a flood of sign-ins allocates no memory. A request first reserves a place: if
 //! there is none, it is rejected immediately ([`HashingBusy`]), before a guess is counted. One network has a quarter of the places at most
 //! and one group three quarters, so who floods is rejected first. The threads run with a low priority, so other requests do not wait for
 //! a hash. If the other requests use most of the processor time, the queue fills and sign-ins are rejected before other routes become
@@ -226,10 +226,11 @@ impl HashingPlace {
 }
 
 fn work(jobs: &Queue<Job>) {
-    let mut memory = os::allocate(MEMORY_KIB as usize);
     os::lower_priority();
+    // Not before there is something to hash: whose customers have no passwords needs no memory for them.
+    let mut memory = None;
     while let Some(job) = jobs.next() {
-        job(&mut memory);
+        job(memory.get_or_insert_with(|| os::allocate(MEMORY_KIB as usize)));
     }
 }
 

@@ -121,7 +121,7 @@ where
     }
 
     fn add(&mut self, method: Method, path: &str, doc: OperationDoc) {
-        self.description.route(method, format!("{}{path}", self.path()), doc.into_value(&self.namespace));
+        self.description.route(method, &self.namespace, format!("{}{path}", self.path()), doc);
     }
 }
 

@@ -81,7 +81,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self.router = self.router.route(path, on(filter, handler));
         let words = path.split(|character: char| !character.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
         let id = format!("{}_{}", method.as_str().to_lowercase(), words.collect::<Vec<_>>().join("_"));
-        self.description.route(method, format!("{PATH}{path}"), T::describe(doc).identified(id).into_value("customers"));
+        self.description.route(method, "customers", format!("{PATH}{path}"), T::describe(doc).identified(id));
         self
     }
 
