@@ -249,22 +249,3 @@ async fn the_events_of_a_record_are_counted_on_when_the_older_ones_are_forgotten
     // The receiver has seen sequence number 2, so it recognises this event as newer.
     assert_eq!(receiver.received().pop().unwrap().header("x-service-sequence"), "3");
 }
-
-#[tokio::test]
-async fn an_event_whose_partition_is_created_at_the_same_moment_is_refused_until_the_next_try() {
-    let world = World::new().await;
-    let mut creating = world.pool.begin().await.unwrap();
-    sqlx::query("lock table events_default in access exclusive mode").execute(&mut *creating).await.unwrap();
-    let create = || world.fleet(Method::POST, "orders").json(&json!({})).send();
-    let created = async {
-        world.somebody_waits().await;
-        let all_days = "create table events_of_all_days (like events including all);
-                        alter table events attach partition events_of_all_days for values from (minvalue) to (maxvalue)";
-        sqlx::raw_sql(all_days).execute(&mut *creating).await.unwrap();
-        creating.commit().await.unwrap();
-    };
-    let (refused, ()) = futures::join!(create(), created);
-    refused.refused(503, "overloaded");
-    assert_eq!(world.count("select count(*) from orders").await, 0);
-    create().await.ok(201);
-}
