@@ -85,7 +85,7 @@ pub async fn keep_house(pool: &Pool) -> Result<Option<Lease>, sqlx::Error> {
 
 impl DailyPartitions {
     /// Creates the partitions of today and the coming days. A row that is written at the very moment at which the partition of its
-    /// day is created is refused and written again, so this happens before the first row of a program's life.
+    /// day is created takes another try, so this happens before the first row of a program's life.
     pub async fn create_ahead(&self, conn: &mut Connection, today: NaiveDate) -> Result<(), HousekeepingError> {
         self.create_missing(conn, today.iter_days().take(DAYS_AHEAD)).await
     }

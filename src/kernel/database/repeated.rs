@@ -1,8 +1,9 @@
 //! Transactions that are run again, because the database rolled them back for the sake of another one.
 //!
 //! One PostgreSQL does so to end a deadlock (40P01), which the order of locks prevents nearly everywhere, and with a row whose day gets a
-//! partition while it is written (23514). A distributed one does so wherever two transactions meet (40001). Nothing of such a transaction has happened, so it may be run again, if it is all that was done: no mail was
-//! sent, no other transaction committed. What is not run again answers 503 `overloaded`, and the client repeats it.
+//! partition while it is written (23514). A distributed one does so wherever two transactions meet (40001). Nothing of such a transaction
+//! has happened, so it may be run again, if it is all that was done: no mail was sent, no other transaction committed. What is not run again
+//! answers 503 `overloaded`, and the client repeats it.
 
 use std::time::Duration;
 
