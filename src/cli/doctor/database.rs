@@ -1,4 +1,4 @@
-//! Checks of the database: connection, migrations, roles, clock, standby, and declared extensions.
+//! Checks of the database: connection, migrations, roles, clock, pooler, standby, and declared extensions.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -7,7 +7,7 @@ use crate::cli::doctor::Finding::{self, Bad, Good, Note};
 use crate::config::Config;
 use crate::declared::Declared;
 use crate::kernel::clock::Clock;
-use crate::kernel::database::{Comparison, Pool, Replica, is_forbidden, server_version};
+use crate::kernel::database::{Comparison, Pool, Replica, is_forbidden, pooler_leads_there, server_version};
 use crate::kernel::error_chain::chain;
 use crate::kernel::migrations;
 use crate::kernel::migrations::rights::{self, Amiss, Power};
@@ -28,10 +28,20 @@ pub(super) async fn look(pool: &Pool) -> Vec<(&'static str, Finding)> {
     };
     let mut findings =
         vec![("database", version), ("migrations", migrations(pool).await), ("roles", roles(pool).await), ("clock", clock(pool).await)];
+    findings.extend(pooler(pool).await.map(|finding| ("pooler", finding)));
     if let Some(replica) = pool.replica() {
         findings.push(("standby", standby(replica).await));
     }
     findings
+}
+
+/// Whether the pooler leads to the same database, if there is one.
+async fn pooler(pool: &Pool) -> Option<Finding> {
+    Some(match pooler_leads_there(pool).await {
+        Err(error) => Bad(chain(&error)),
+        Ok(leads_there) if leads_there? => Good("leads to the database".to_owned()),
+        Ok(_) => Bad("database.pooler_url leads to another database than database.url, or with another role".to_owned()),
+    })
 }
 
 /// Whether lists can be read from the standby.

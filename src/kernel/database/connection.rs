@@ -5,12 +5,13 @@
 //! away in the middle of one, is dropped without a farewell. The server sees that at once and ends the statement.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use deadpool::managed::Object;
 use futures::future::BoxFuture;
-use futures::stream::{self, BoxStream, StreamExt};
+use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use sqlx::postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo};
 use sqlx::{AssertSqlSafe, Describe, Either, Execute, Executor, PgConnection, Postgres, SqlStr};
 use tokio::runtime::Handle;
@@ -40,6 +41,9 @@ pub struct Connection {
     clock: ServerClock,
     metrics: Metrics,
     statement_timeout: Duration,
+    /// What each transaction sets, because a pooler gives each another session. For the same reason nothing is prepared, and a statement
+    /// alone has a transaction of its own: `sqlx` sends it in two parts.
+    settings: Option<Arc<str>>,
     /// Statements may take long here, which the next user does not want.
     patient: bool,
     /// A statement has begun, and its end is not known.
@@ -51,8 +55,15 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(live: Object<Connector>, clock: ServerClock, statement_timeout: Duration, metrics: Metrics) -> Self {
-        Self { live: Some(live), clock, metrics, statement_timeout, patient: false, interrupted: false, depth: 0, given_up: None }
+    pub(super) fn new(
+        live: Object<Connector>,
+        clock: ServerClock,
+        statement_timeout: Duration,
+        settings: Option<Arc<str>>,
+        metrics: Metrics,
+    ) -> Self {
+        let live = Some(live);
+        Self { live, clock, metrics, statement_timeout, settings, patient: false, interrupted: false, depth: 0, given_up: None }
     }
 
     /// Until when, by the clock of the server, the answer to a statement that is sent now is waited for.
@@ -77,43 +88,55 @@ impl Connection {
         Ok(())
     }
 
+    /// The command that begins a transaction, with what every transaction begins with.
+    pub(super) fn opening(&self, begin: &str) -> String {
+        self.settings.as_ref().map_or_else(|| begin.to_owned(), |settings| format!("{begin}; {settings}"))
+    }
+
     /// Runs a command without parameters and results.
     pub(super) async fn command(&mut self, sql: String) -> Result<(), sqlx::Error> {
         self.execute(AssertSqlSafe(sql)).await.map(drop)
     }
 
-    /// All results of a statement, the last of which may be an error.
+    /// All results of a statement, or an error.
     pub(super) async fn run<'q, E>(&mut self, query: E) -> Vec<Result<Either<PgQueryResult, PgRow>, sqlx::Error>>
     where
         E: 'q + Execute<'q, Postgres>,
     {
-        let query = match LookedAt::new(query) {
-            Ok(query) => query,
-            Err(error) => return vec![Err(error)],
-        };
-        let metrics = self.metrics.clone();
-        let measured = metrics.begin(query.text().as_str());
-        let results = self.all_of(query).await;
-        measured.end(results.last().and_then(|last| last.as_ref().err()));
-        results
-    }
-
-    async fn all_of(&mut self, query: LookedAt) -> Vec<Result<Either<PgQueryResult, PgRow>, sqlx::Error>> {
-        let limit = self.limit();
-        let done = timeout(limit, async {
-            let mut results: Vec<_> = self.ready().await?.fetch_many(query).collect().await;
-            let failure = results.pop_if(|last| last.is_err());
-            Ok((results, failure.and_then(Result::err)))
-        });
-        let done = done.await;
-        match self.finish(done) {
-            Ok((results, None)) => results,
-            Ok((mut results, Some(error))) => {
-                results.extend(self.finish::<()>(Ok(Err(error))).err().map(Err));
-                results
-            }
+        match self.measured(query, async |conn, query| conn.fetch_many(query).try_collect().await).await {
+            Ok(results) => Vec::into_iter(results).map(Ok).collect(),
             Err(error) => vec![Err(error)],
         }
+    }
+
+    /// Runs a query, which is measured.
+    async fn measured<'q, T>(
+        &mut self,
+        query: impl Execute<'q, Postgres>,
+        run: impl AsyncFnOnce(&mut PgConnection, LookedAt) -> Result<T, sqlx::Error>,
+    ) -> Result<T, sqlx::Error> {
+        let query = LookedAt::new(query)?;
+        let query = if self.settings.is_some() { query.once() } else { query };
+        let metrics = self.metrics.clone();
+        let measured = metrics.begin(query.text().as_str());
+        let done = self.alone(async |conn| run(conn, query).await).await;
+        measured.end(done.as_ref().err());
+        done
+    }
+
+    /// Runs one statement, for which the connection is used again afterwards.
+    async fn alone<T>(&mut self, run: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>) -> Result<T, sqlx::Error> {
+        let opening = (self.settings.is_some() && self.depth == 0).then(|| self.opening("begin"));
+        let done = timeout(self.limit(), async {
+            let live = self.ready().await?;
+            let Some(opening) = opening else { return run(live).await };
+            live.execute(AssertSqlSafe(opening)).await?;
+            let done = run(live).await;
+            live.execute(if done.is_ok() { "commit" } else { "rollback" }).await?;
+            done
+        });
+        let done = done.await;
+        self.finish(done)
     }
 
     pub(super) fn limit(&self) -> Duration {
@@ -182,6 +205,7 @@ impl Drop for Connection {
                     interrupted: true,
                     clock: self.clock.clone(),
                     metrics: self.metrics.clone(),
+                    settings: self.settings.clone(),
                     ..*self
                 };
                 runtime.spawn(async move { leaving.roll_back(depth).await });
@@ -207,34 +231,20 @@ impl<'c> Executor<'c> for &'c mut Connection {
         'c: 'e,
         E: 'q + Execute<'q, Postgres>,
     {
-        Box::pin(async move {
-            let query = LookedAt::new(query)?;
-            let metrics = self.metrics.clone();
-            let measured = metrics.begin(query.text().as_str());
-            let done = timeout(self.limit(), async { self.ready().await?.fetch_optional(query).await }).await;
-            let done = self.finish(done);
-            measured.end(done.as_ref().err());
-            done
-        })
+        Box::pin(self.measured(query, async |conn, query| conn.fetch_optional(query).await))
     }
 
     fn prepare_with<'e>(self, sql: SqlStr, parameters: &'e [PgTypeInfo]) -> BoxFuture<'e, Result<PgStatement, sqlx::Error>>
     where
         'c: 'e,
     {
-        Box::pin(async move {
-            let done = timeout(self.limit(), async { self.ready().await?.prepare_with(sql, parameters).await }).await;
-            self.finish(done)
-        })
+        Box::pin(self.alone(async move |conn| conn.prepare_with(sql, parameters).await))
     }
 
     fn describe<'e>(self, sql: SqlStr) -> BoxFuture<'e, Result<Describe<Postgres>, sqlx::Error>>
     where
         'c: 'e,
     {
-        Box::pin(async move {
-            let done = timeout(self.limit(), async { self.ready().await?.describe(sql).await }).await;
-            self.finish(done)
-        })
+        Box::pin(self.alone(async move |conn| conn.describe(sql).await))
     }
 }

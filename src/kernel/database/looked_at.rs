@@ -20,6 +20,11 @@ impl LookedAt {
         Ok(Self { arguments, persistent: query.persistent(), sql: query.sql() })
     }
 
+    /// The same query, of which the server keeps nothing for the next time.
+    pub fn once(self) -> Self {
+        Self { persistent: false, ..self }
+    }
+
     /// The text.
     pub fn text(&self) -> SqlStr {
         self.sql.clone()

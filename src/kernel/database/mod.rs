@@ -27,6 +27,7 @@ pub use crate::kernel::database::connection::Connection;
 pub use crate::kernel::database::copying::Copied;
 pub use crate::kernel::database::metrics::Metrics;
 pub use crate::kernel::database::notifications::Notifications;
+use crate::kernel::database::pool::Companions;
 pub use crate::kernel::database::pool::{Limits, Pool};
 pub use crate::kernel::database::repeated::{MayBeConflict, repeated};
 pub use crate::kernel::database::replica::{Comparison, Replica, Standing, register as register_replica};
@@ -67,6 +68,8 @@ impl DatabaseUrl {
 
 /// The connections of the owner of the tables: for housekeeping, for vacuuming, and for the indexes of declared extensions.
 const OWNERS_CONNECTIONS: u32 = 3;
+/// The connections without the pooler that requests are served by, for statements that may take long.
+const DIRECT_CONNECTIONS: u32 = 3;
 /// The time of a statement of background work.
 const BACKGROUND_STATEMENT_TIMEOUT: Duration = Duration::from_secs(15);
 /// After so long between two statements of a transaction, the server rolls it back: its client has vanished. Until then its locks are
@@ -99,14 +102,18 @@ pub fn pool(url: &DatabaseUrl, settings: &Settings) -> Pool {
         acquire_timeout: settings.acquire_timeout,
         statement_timeout: settings.statement_timeout,
     };
-    let servers = url.servers().application_name("portico");
-    let pool = match &settings.owner_url {
-        None => Pool::new(servers, limits),
-        Some(owner) => {
-            let of_owner = Limits { connections: OWNERS_CONNECTIONS, statement_timeout: BACKGROUND_STATEMENT_TIMEOUT, ..limits };
-            Pool::owned_by((owner.servers().application_name("portico owner"), of_owner), servers, limits)
-        }
-    };
+    let (servers, metrics) = (url.servers().application_name("portico"), Metrics::new());
+    let mut companions = Companions::default();
+    companions.owner = settings.owner_url.as_ref().map(|owner| {
+        let of_owner = Limits { connections: OWNERS_CONNECTIONS, statement_timeout: BACKGROUND_STATEMENT_TIMEOUT, ..limits };
+        Pool::named("owner", owner.servers().application_name("portico owner"), of_owner, metrics.clone(), Companions::default())
+    });
+    let by_pooler = settings.pooler_url.as_ref().map(|pooler| servers.by_way_of(pooler.servers().application_name("portico")));
+    if by_pooler.is_some() {
+        let few = Limits { connections: DIRECT_CONNECTIONS, ..limits };
+        companions.direct = Some(Pool::named("direct", servers.clone(), few, metrics.clone(), companions.clone()));
+    }
+    let pool = Pool::named("requests", by_pooler.unwrap_or(servers), limits, metrics, companions);
     match &settings.replica_url {
         None => pool,
         Some(url) => {
@@ -230,6 +237,20 @@ impl From<sqlx::Error> for Problem {
 /// The version of the server.
 pub async fn server_version(pool: &Pool) -> Result<String, sqlx::Error> {
     sqlx::query_scalar!(r#"select current_setting('server_version') as "version!""#).fetch_one(pool).await
+}
+
+/// Whether the pooler that requests are served by leads to the database itself, with the same role; `None` without a pooler.
+///
+/// # Errors
+/// One of the two does not answer.
+pub async fn pooler_leads_there(pool: &Pool) -> Result<Option<bool>, sqlx::Error> {
+    let Some(direct) = pool.without_pooler() else { return Ok(None) };
+    let there = async |pool: &Pool| {
+        let told =
+            sqlx::query_scalar!(r#"select concat_ws(' ', current_user, current_database(), pg_postmaster_start_time()) as "there!""#);
+        told.fetch_one(pool).await
+    };
+    Ok(Some(there(pool).await? == there(direct).await?))
 }
 
 /// The size of the database on its disk, in bytes.

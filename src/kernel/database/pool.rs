@@ -59,10 +59,20 @@ struct Inner {
     /// Of all pools of the database.
     metrics: Metrics,
     waits: Waits,
-    /// The connections of the role that owns the tables, if that is another one.
-    owner: Option<Pool>,
+    /// What each transaction sets, if there is a pooler that gives it some session.
+    settings_of_transactions: Option<Arc<str>>,
+    companions: Companions,
     /// The standby that lists are read from, if there is one.
     replica: OnceLock<Replica>,
+}
+
+/// Further pools of the same database, for what a pool cannot do itself.
+#[derive(Clone, Debug, Default)]
+pub struct Companions {
+    /// The connections of the role that owns the tables, if that is another one.
+    pub owner: Option<Pool>,
+    /// Connections whose sessions last, if a pooler takes those of the pool away after each transaction.
+    pub direct: Option<Pool>,
 }
 
 /// A pool as its metrics see it, which do not keep it.
@@ -79,23 +89,19 @@ impl Observed {
 impl Pool {
     /// A pool that connects on first use, so that the program starts, and reports the failure, while the database is unavailable.
     pub fn new(servers: Servers, limits: Limits) -> Self {
-        Self::named("requests", servers, limits, Metrics::new(), None)
-    }
-
-    /// A pool of a role that does not own the tables, with connections of the one that does.
-    pub fn owned_by(owner: (Servers, Limits), servers: Servers, limits: Limits) -> Self {
-        let metrics = Metrics::new();
-        let owner = Self::named("owner", owner.0, owner.1, metrics.clone(), None);
-        Self::named("requests", servers, limits, metrics, Some(owner))
+        Self::named("requests", servers, limits, Metrics::new(), Companions::default())
     }
 
     /// A further pool to the same database, measured together with this one.
     pub fn beside(&self, name: &'static str, servers: Servers, limits: Limits) -> Self {
-        Self::named(name, servers, limits, self.0.metrics.clone(), self.0.owner.clone())
+        let companions = Companions { owner: self.0.companions.owner.clone(), direct: None };
+        Self::named(name, servers, limits, self.0.metrics.clone(), companions)
     }
 
-    fn named(name: &'static str, servers: Servers, limits: Limits, metrics: Metrics, owner: Option<Self>) -> Self {
-        let connector = Connector::new(servers.with(super::session_settings(limits.statement_timeout)));
+    pub(super) fn named(name: &'static str, servers: Servers, limits: Limits, metrics: Metrics, companions: Companions) -> Self {
+        let of_sessions = servers.with(super::session_settings(limits.statement_timeout));
+        let settings_of_transactions = of_sessions.settings_of_transactions().map(Arc::from);
+        let connector = Connector::new(of_sessions);
         let connections = managed::Pool::builder(connector)
             .max_size(limits.connections as usize)
             .queue_mode(QueueMode::Lifo)
@@ -104,7 +110,9 @@ impl Pool {
             .build()
             .expect("a runtime is given for the timeouts");
         let (tidied_at, waits) = (Mutex::new(Instant::now()), metrics.of_pool(name));
-        let inner = Arc::new(Inner { connections, servers, limits, tidied_at, name, metrics, waits, owner, replica: OnceLock::new() });
+        let replica = OnceLock::new();
+        let inner = Inner { connections, servers, limits, tidied_at, name, metrics, waits, settings_of_transactions, companions, replica };
+        let inner = Arc::new(inner);
         inner.metrics.observe(Observed(Arc::downgrade(&inner)));
         Self(inner)
     }
@@ -119,20 +127,30 @@ impl Pool {
         self.0.limits
     }
 
-    /// The servers that it connects to.
+    /// The servers that it connects to; without a pooler that gives each transaction another session.
     pub fn servers(&self) -> &Servers {
-        &self.0.servers
+        &self.direct().0.servers
+    }
+
+    /// The pool for sessions that last longer than a transaction. It is this one, unless there is such a pooler.
+    fn direct(&self) -> &Self {
+        self.without_pooler().unwrap_or(self)
+    }
+
+    /// The connections that such a pooler is not for, if there is one.
+    pub(super) fn without_pooler(&self) -> Option<&Self> {
+        self.0.companions.direct.as_ref()
     }
 
     /// The pool for what only the owner of the tables may do, such as adding and dropping partitions. It is this one, unless the settings
     /// name another role.
     pub fn owner(&self) -> &Self {
-        self.0.owner.as_ref().unwrap_or(self)
+        self.0.companions.owner.as_ref().unwrap_or_else(|| self.direct())
     }
 
     /// The role of this pool, if the settings name another one that owns the tables.
     pub fn guest(&self) -> Option<&str> {
-        Some(self.0.servers.role()).filter(|role| *role != self.owner().0.servers.role())
+        Some(self.servers().role()).filter(|role| *role != self.owner().servers().role())
     }
 
     /// The same pool, with a standby that [`Pool::read`] asks.
@@ -172,7 +190,8 @@ impl Pool {
         let since = Instant::now();
         let live = self.take().await.inspect_err(|_| _ = self.0.waits.refused.inc())?;
         self.0.waits.waited.observe(since.elapsed().as_secs_f64());
-        Ok(Connection::new(live, self.0.servers.clock().clone(), self.0.limits.statement_timeout, self.0.metrics.clone()))
+        let (clock, metrics, settings) = (self.0.servers.clock().clone(), self.0.metrics.clone(), self.0.settings_of_transactions.clone());
+        Ok(Connection::new(live, clock, self.0.limits.statement_timeout, settings, metrics))
     }
 
     async fn take(&self) -> Result<Object<Connector>, sqlx::Error> {
@@ -189,7 +208,7 @@ impl Pool {
     /// Takes a connection for statements that may take long, such as those that remove what has expired or create indexes. It is not
     /// kept, so locks of the session end with it.
     pub async fn acquire_patient(&self) -> Result<Connection, sqlx::Error> {
-        let mut connection = self.acquire().await?;
+        let mut connection = self.direct().acquire().await?;
         connection.be_patient().await?;
         Ok(connection)
     }
@@ -199,12 +218,11 @@ impl Pool {
         Transaction::begin(self.acquire().await?, "begin").await
     }
 
-    /// Lets nobody take a connection any more, of the owner or the standby neither, and closes those that nobody uses.
+    /// Lets nobody take a connection any more, of its companions or the standby neither, and closes those that nobody uses.
     pub async fn close(&self) {
         self.close_own().await;
-        if let Some(owner) = &self.0.owner {
-            owner.close_own().await;
-        }
+        let Companions { owner, direct } = &self.0.companions;
+        futures::future::join_all([owner, direct].into_iter().flatten().map(Self::close_own)).await;
         if let Some(replica) = self.replica() {
             futures::future::join_all(replica.pools().map(Pool::close_own)).await;
         }

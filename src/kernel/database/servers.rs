@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, Utc};
 use futures::stream::{FuturesUnordered, StreamExt};
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{ConnectOptions, PgConnection};
+use sqlx::{ConnectOptions, Executor, PgConnection};
 use tokio::time::timeout;
 use url::Url;
 
@@ -32,6 +32,8 @@ pub struct Servers {
     /// At least one.
     options: Vec<PgConnectOptions>,
     role: ServerRole,
+    /// They are poolers in transaction mode: after each transaction, a connection goes on in another session.
+    pooled: bool,
     shared: Arc<Shared>,
 }
 
@@ -75,7 +77,18 @@ impl Servers {
     pub fn with<V: ToString>(&self, settings: impl IntoIterator<Item = (&'static str, V)>) -> Self {
         let settings: Vec<_> = settings.into_iter().map(|(name, value)| (name, value.to_string())).collect();
         let options = self.options.iter().map(|options| options.clone().options(settings.iter().map(|(name, value)| (name, value))));
-        Self { options: options.collect(), role: self.role, shared: Arc::clone(&self.shared) }
+        Self { options: options.collect(), shared: Arc::clone(&self.shared), ..*self }
+    }
+
+    /// The same servers, by way of `poolers` in transaction mode.
+    pub fn by_way_of(&self, poolers: Self) -> Self {
+        let shared = Shared { found: AtomicUsize::default(), clock: self.shared.clock.clone() };
+        Self { options: poolers.options, role: self.role, pooled: true, shared: Arc::new(shared) }
+    }
+
+    /// What each transaction begins with, if it cannot rely on the settings of its session.
+    pub fn settings_of_transactions(&self) -> Option<String> {
+        self.pooled.then(|| session::set_locally(self.last_writable()))
     }
 
     /// Those of the servers that are standbys.
@@ -130,7 +143,7 @@ impl Servers {
 
     async fn connect_to(&self, place: usize) -> Result<(usize, PgConnection), sqlx::Error> {
         let mut conn = self.options[place].connect().await?;
-        if !self.look(&mut conn).await? {
+        if !self.look(&mut conn).await? && !self.pooled {
             session::set(&mut conn, &self.options[place]).await?;
         }
         Ok((place, conn))
@@ -143,9 +156,15 @@ impl Servers {
 
     /// The same; returns whether the session has its settings.
     async fn look(&self, conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
+        if self.pooled {
+            conn.execute("begin").await?;
+        }
         let asked = Instant::now();
-        let (time, is_another, has_settings): (DateTime<Utc>, bool, bool) =
-            sqlx::query_as(self.role.question()).bind(session::MARK.0).bind(session::MARK.1).fetch_one(conn).await?;
+        let question = sqlx::query_as(self.role.question()).bind(session::MARK.0).bind(session::MARK.1).persistent(!self.pooled);
+        let (time, is_another, has_settings): (DateTime<Utc>, bool, bool) = question.fetch_one(&mut *conn).await?;
+        if self.pooled {
+            conn.execute("commit").await?;
+        }
         if is_another {
             return Err(self.role.refusal().into());
         }
@@ -161,7 +180,7 @@ impl FromStr for Servers {
     fn from_str(text: &str) -> Result<Self, sqlx::Error> {
         let marked = |url: &String| Ok(url.parse::<PgConnectOptions>()?.options([session::MARK]));
         let options = urls(text).map_err(sqlx::Error::Configuration)?.iter().map(marked).collect::<Result<_, sqlx::Error>>()?;
-        Ok(Self { options, role: ServerRole::Primary, shared: Arc::default() })
+        Ok(Self { options, role: ServerRole::Primary, pooled: false, shared: Arc::default() })
     }
 }
 

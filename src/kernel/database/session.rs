@@ -1,5 +1,5 @@
 //! The settings of a session. A server gets them with the first message of a connection. A pooler in session mode may drop them from it,
-//! whereupon they are set by a statement.
+//! whereupon they are set by a statement. Behind one in transaction mode each transaction begins by setting them for itself.
 
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Executor, Postgres};
@@ -16,6 +16,16 @@ pub(super) async fn set<'c>(conn: impl Executor<'c, Database = Postgres>, option
         .execute(conn)
         .await
         .map(drop)
+}
+
+/// A command that sets for the rest of a transaction what `options` ask for.
+pub(super) fn set_locally(options: &PgConnectOptions) -> String {
+    let asked = options.get_options().map(settings).unwrap_or_default();
+    // Those of the connection to the client, which is the pooler, are its own affair.
+    let of_statements = asked.iter().filter(|(name, _)| *name != MARK.0 && !name.starts_with("tcp_") && !name.starts_with("client_"));
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
+    let set = of_statements.map(|(name, value)| format!("set_config({}, {}, true)", quoted(name), quoted(value)));
+    format!("select {}", set.collect::<Vec<_>>().join(", "))
 }
 
 /// The settings in the words of a command line, in which a backslash takes the meaning of a space: `-c timezone=UTC`.
@@ -43,5 +53,13 @@ mod tests {
         let expected: Vec<_> = asked.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         assert_eq!(settings(options.get_options().unwrap()), expected);
         assert_eq!(settings("--jit=off -cgeqo=on"), [("jit".to_owned(), "off".to_owned()), ("geqo".to_owned(), "on".to_owned())]);
+    }
+
+    #[test]
+    fn a_transaction_sets_what_concerns_its_statements() {
+        let asked =
+            [MARK, ("search_path", "it's, public"), ("tcp_user_timeout", "8s"), ("client_connection_check_interval", "1s"), ("jit", "off")];
+        let set = set_locally(&PgConnectOptions::new_without_pgpass().options(asked));
+        assert_eq!(set, "select set_config('search_path', 'it''s, public', true), set_config('jit', 'off', true)");
     }
 }

@@ -17,6 +17,9 @@ pub struct Settings {
     /// The URL of the role that owns the tables, if that of `url` does not.
     #[serde(deserialize_with = "settings::optional")]
     pub owner_url: Option<DatabaseUrl>,
+    /// A pooler in transaction mode in front of the database, which requests are served by.
+    #[serde(deserialize_with = "settings::optional")]
+    pub pooler_url: Option<DatabaseUrl>,
     /// A hot standby of the database, which lists and figures are read from.
     #[serde(deserialize_with = "settings::optional")]
     pub replica_url: Option<DatabaseUrl>,
@@ -49,6 +52,9 @@ pub struct CellSettings {
     /// As `database.owner_url`.
     #[serde(default, deserialize_with = "settings::optional")]
     pub owner_url: Option<DatabaseUrl>,
+    /// As `database.pooler_url`.
+    #[serde(default, deserialize_with = "settings::optional")]
+    pub pooler_url: Option<DatabaseUrl>,
     /// As `database.replica_url`.
     #[serde(default, deserialize_with = "settings::optional")]
     pub replica_url: Option<DatabaseUrl>,
@@ -77,6 +83,7 @@ impl Settings {
         let others = self.cells.iter().map(|(name, cell)| Self {
             url: Some(cell.url.clone()),
             owner_url: cell.owner_url.clone(),
+            pooler_url: cell.pooler_url.clone(),
             replica_url: cell.replica_url.clone(),
             max_connections: cell.max_connections.unwrap_or(self.max_connections),
             weight: cell.weight,

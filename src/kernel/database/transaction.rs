@@ -36,13 +36,15 @@ impl<'c> Transaction<'c> {
     pub(super) async fn begin(connection: impl Into<Held<'c>>, statement: &'static str) -> Result<Self, sqlx::Error> {
         let mut transaction = Self { connection: connection.into(), open: false };
         let begin = match transaction.depth {
-            0 => statement.to_owned(),
+            0 => transaction.opening(statement),
             outer => format!("savepoint inner_{}", outer + 1),
         };
-        transaction.command(begin).await?;
+        // What begins it is part of it already.
         transaction.depth += 1;
-        transaction.open = true;
-        Ok(transaction)
+        let begun = transaction.command(begin).await;
+        transaction.open = begun.is_ok();
+        transaction.depth -= usize::from(begun.is_err());
+        begun.map(|()| transaction)
     }
 
     /// Commits.

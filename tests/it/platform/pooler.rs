@@ -1,76 +1,57 @@
-//! A pooler in session mode before the database (`docs/operating.md`, "Poolers").
+//! A pooler in front of the database (`docs/operating.md`, "Poolers").
 
-use std::fs;
-use std::os::unix::fs::chown;
-use std::path::Path;
-use std::process::Stdio;
+use std::collections::BTreeSet;
 
-use nix::unistd::{User, geteuid};
-use portico::dev::temporary::TemporaryDirectory;
+use futures::future::{join_all, try_join_all};
 use portico::events;
-use portico::kernel::database::Notifications;
-use tokio::process::{Child, Command};
-use url::Url;
+use portico::kernel::database::{Notifications, Pool, took_too_long};
+use reqwest::Method;
+use serde_json::json;
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 
 use crate::support::customers::PHONE;
-use crate::support::proxy::percent_decode;
-use crate::support::waiting::{in_time, until};
+use crate::support::pooler::{Mode, Pooler};
+use crate::support::program::portico;
+use crate::support::waiting::in_time;
 use crate::support::{World, database};
 
-/// Where Debian has it, which is not in everybody's path.
-const PROGRAM: &str = "/usr/sbin/pgbouncer";
+/// The settings of the session or transaction that a statement runs in.
+const SETTINGS: &str = "select string_agg(current_setting(name), ' ') from unnest(array['statement_timeout', 'timezone', 'jit']) as name";
+/// How many sessions the pooler has for a database.
+const SESSIONS: u32 = 2;
 
-struct Pooler {
-    /// The URL of the database by way of the pooler.
-    url: String,
-    _program: Child,
-    _directory: TemporaryDirectory,
+#[expect(clippy::print_stderr, reason = "what is not tried is said")]
+fn pooler(database: &str, mode: Mode) -> Option<Pooler> {
+    let pooler = Pooler::start(database, mode);
+    if pooler.is_none() {
+        eprintln!("not tried: PgBouncer is not installed");
+    }
+    pooler
 }
 
-impl Pooler {
-    /// PgBouncer as the guide sets it up.
-    async fn start(database: &str) -> Self {
-        let directory = TemporaryDirectory::make("portico-it-pooler").unwrap();
-        let server = Url::parse(database).unwrap();
-        let (host, port, user) = (percent_decode(server.host_str().unwrap()), server.port().unwrap_or(5432), server.username());
-        let place = directory.path().display();
-        let settings = format!(
-            "[databases]\n* = host={host} port={port} user={user}\n[pgbouncer]\nlisten_addr =\nlisten_port = 6432\nunix_socket_dir = {place}\n\
-             auth_type = any\npool_mode = session\nmax_client_conn = 200\ndefault_pool_size = 100\n\
-             ignore_startup_parameters = extra_float_digits, options\n"
-        );
-        let file = directory.path().join("pgbouncer.ini");
-        fs::write(&file, settings).unwrap();
-        let mut command = Command::new(PROGRAM);
-        if geteuid().is_root() {
-            // It refuses to run as root.
-            let account = User::from_name("postgres").unwrap().unwrap();
-            chown(directory.path(), Some(account.uid.as_raw()), None).unwrap();
-            command.args(["-u", "postgres"]);
-        }
-        let program = command.arg(&file).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true).spawn().unwrap();
-        let socket = directory.path().join(".s.PGSQL.6432");
-        until("the pooler listens", async || socket.exists()).await;
-        let mut url = format!("postgres://{user}@{}:6432{}", place.to_string().replace('/', "%2F"), server.path());
-        if let Some(query) = server.query() {
-            url = format!("{url}?{query}");
-        }
-        Self { url, _program: program, _directory: directory }
-    }
+async fn settings(pool: &Pool) -> String {
+    sqlx::query_scalar(SETTINGS).fetch_one(pool).await.unwrap()
+}
+
+/// The session that answers after so many seconds.
+async fn session(pool: &Pool, seconds: f64) -> Result<i32, sqlx::Error> {
+    sqlx::query_scalar("select pg_backend_pid() from pg_sleep($1)").bind(seconds).fetch_one(pool).await
+}
+
+/// A world on a database of its own whose requests are served by a pooler in transaction mode, with these other settings.
+async fn pooled(changes: &[(&str, &str)]) -> Option<(World, Pooler)> {
+    let database = database::fresh().await;
+    let pooler = pooler(&database, Mode::Transaction(SESSIONS))?;
+    let url = pooler.url(&database);
+    Some((World::on(&database, &[&[("database.pooler_url", url.as_str())], changes].concat()).await, pooler))
 }
 
 #[tokio::test]
-#[expect(clippy::print_stderr, reason = "what is not tried is said")]
 async fn behind_a_pooler_in_session_mode_sessions_have_their_settings_and_hear_notifications() {
-    if !Path::new(PROGRAM).exists() {
-        eprintln!("not tried: PgBouncer is not installed");
-        return;
-    }
-    let pooler = Pooler::start(&database::fresh().await).await;
-    let here = World::on(&pooler.url, &[]).await;
-    let settings = "select string_agg(current_setting(name), ' ') from unnest(array['statement_timeout', 'timezone', 'jit']) as name";
-    let settings: String = sqlx::query_scalar(settings).fetch_one(&here.pool).await.unwrap();
-    assert_eq!(settings, "5s UTC off");
+    let database = database::fresh().await;
+    let Some(pooler) = pooler(&database, Mode::Session) else { return };
+    let here = World::on(&pooler.url(&database), &[]).await;
+    assert_eq!(settings(&here.pool).await, "5s UTC off");
 
     let there = here.another_instance();
     let (receiver, _) = here.subscriber("shop.test").await;
@@ -79,4 +60,85 @@ async fn behind_a_pooler_in_session_mode_sessions_have_their_settings_and_hear_n
     there.register(PHONE).await;
     in_time("the notification arrives", heard.next()).await.unwrap();
     receiver.waits_for(1).await;
+}
+
+#[tokio::test]
+async fn behind_a_pooler_in_transaction_mode_many_requests_share_a_few_sessions() {
+    let Some((world, _pooler)) = pooled(&[]).await else { return };
+    let (receiver, _) = world.subscriber("shop.test").await;
+    world.state.webhooks.start_worker(&world.lifecycle);
+    let answered = join_all((0..20).map(|_| session(&world.pool, 0.02))).await;
+    let sessions: BTreeSet<_> = answered.into_iter().map(Result::unwrap).collect();
+    assert_eq!(sessions.len(), SESSIONS as usize);
+
+    let signed_in = world.register(PHONE).await;
+    let orders = try_join_all((0..20).map(|number| {
+        let (world, token) = (&world, signed_in["token"].as_str().unwrap());
+        async move {
+            let order = world.order(json!({ "status": "created", "internal_id": format!("order {number}") })).await;
+            world.storefront_get("customers/me").token(token).send().await.ok(200);
+            world.change_order(&order, json!({ "status": "cancelled" })).await;
+            world.api(Method::GET, "/fleet/int/v1/orders?query=order").send().await.ok(200);
+            Ok::<_, ()>(order)
+        }
+    }));
+    let orders = orders.await.unwrap();
+    // customer.created, and two events for each order.
+    receiver.waits_for(1 + 2 * orders.len()).await;
+}
+
+#[tokio::test]
+async fn behind_a_pooler_in_transaction_mode_settings_hold_for_each_transaction_and_for_nobody_else() {
+    let Some((world, pooler)) = pooled(&[]).await else { return };
+    assert_eq!(settings(&world.pool).await, "5s UTC off");
+    let mut transaction = world.pool.begin().await.unwrap();
+    let within: String = sqlx::query_scalar(SETTINGS).fetch_one(&mut *transaction).await.unwrap();
+    assert_eq!(within, "5s UTC off");
+    transaction.rollback().await.unwrap();
+    assert!(settings(world.pool.owner()).await.starts_with("5s"));
+
+    // Whoever else uses the sessions of the pooler, such as another program.
+    let mut other = PgConnection::connect(&pooler.url(&world.database)).await.unwrap();
+    for _ in 0..2 * SESSIONS {
+        let timeout = sqlx::raw_sql("show statement_timeout").fetch_one(&mut other).await.unwrap();
+        assert_eq!(timeout.get::<&str, _>(0), "0");
+    }
+    // What may take long has the session that it needs.
+    let mut patient = world.pool.acquire_patient().await.unwrap();
+    assert_eq!(sqlx::query_scalar::<_, String>("show statement_timeout").fetch_one(&mut patient).await.unwrap(), "1h");
+}
+
+#[tokio::test]
+async fn behind_a_pooler_in_transaction_mode_what_fails_or_is_given_up_leaves_nothing_behind() {
+    let Some((world, _pooler)) = pooled(&[("database.statement_timeout", "200ms")]).await else { return };
+    let count = async || sqlx::query_scalar::<_, i64>("select count(*) from companies").fetch_one(&world.pool).await.unwrap();
+    let before = count().await;
+    assert!(took_too_long(&session(&world.pool, 5.0).await.unwrap_err()));
+    for sql in ["delete from companies where 1 / (length(name) - length(name)) = 1", "select from nothing"] {
+        world.pool.execute(AssertSqlSafe(sql.to_owned())).await.unwrap_err();
+        sqlx::query(AssertSqlSafe(sql.to_owned())).execute(&world.pool).await.unwrap_err();
+    }
+    for _ in 0..2 * SESSIONS {
+        let mut transaction = world.pool.begin().await.unwrap();
+        sqlx::query("update companies set name = $1").bind("given up").execute(&mut *transaction).await.unwrap();
+        drop(transaction);
+    }
+    let renamed = "select count(*) from companies where name = 'given up'";
+    assert_eq!(sqlx::query_scalar::<_, i64>(renamed).fetch_one(&world.pool).await.unwrap(), 0);
+    assert_eq!(count().await, before);
+    world.register(PHONE).await;
+}
+
+#[tokio::test]
+async fn the_doctor_says_whether_the_pooler_leads_to_the_database() {
+    let Some((world, pooler)) = pooled(&[]).await else { return };
+    let report = async |pooler: String| {
+        let settings = [("database.url", world.database.as_str()), ("database.pooler_url", &pooler)];
+        let output = portico(&["doctor"], &settings).output().await.unwrap();
+        let report = String::from_utf8(output.stdout).unwrap();
+        report.lines().find(|line| line.contains("pooler  ")).unwrap_or_else(|| panic!("{report}")).trim().to_owned()
+    };
+    assert!(report(pooler.url(&world.database)).await.starts_with("ok"));
+    let elsewhere = report(pooler.url(&database::fresh().await)).await;
+    assert!(elsewhere.starts_with("BAD") && elsewhere.contains("another database"), "{elsewhere}");
 }

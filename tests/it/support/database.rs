@@ -29,6 +29,12 @@ pub async fn empty() -> String {
     copy_of("template0").await
 }
 
+/// Whether a database is on the server of all stories.
+pub fn is_of_all(database: &str) -> bool {
+    let (ours, this) = (Url::parse(&server().url("postgres")).unwrap(), Url::parse(database).unwrap());
+    (ours.host(), ours.port()) == (this.host(), this.port())
+}
+
 fn server() -> &'static Server {
     SERVER.get_or_init(Server::start)
 }

@@ -21,6 +21,7 @@ pub mod nameserver;
 mod openapi_check;
 pub mod own_postgres;
 pub mod page;
+pub mod pooler;
 pub mod portable;
 pub mod program;
 pub mod proxy;

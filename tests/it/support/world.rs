@@ -28,6 +28,7 @@ use secrecy::ExposeSecret;
 
 use crate::support::database as databases;
 use crate::support::log;
+use crate::support::pooler;
 use crate::support::receiver;
 use crate::support::request::{self, Request};
 use crate::support::waiting::until;
@@ -126,7 +127,8 @@ fn line(name: &str) -> Line<255> {
 impl Instance {
     /// Serves the cell that this database is.
     fn serve(self: Arc<Self>, database: &str, tenant: Tenant) -> World {
-        let pool = database::pool(&database.parse().unwrap(), &self.config.database);
+        let settings = pooler::in_front_of(database, &self.config.database);
+        let pool = database::pool(&database.parse().unwrap(), &settings);
         let state = AppState::new(&self.process, pool.clone());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

@@ -36,7 +36,9 @@ use Shown::{OfOthers, OfProgram, Output, Sent, Settings, Step, Story};
 
 const DECLARED: Shown = Story("declared/documented.rs", "the_page_adds_an_extension_from_the_start_to_the_end");
 const EXTENSIONS: Shown = Story("resources/documented/mod.rs", "the_page_adds_a_resource_from_the_table_to_the_routes");
-const POOLER: Shown = Story("platform/pooler.rs", "behind_a_pooler_in_session_mode_sessions_have_their_settings_and_hear_notifications");
+const POOLED_SESSIONS: Shown =
+    Story("platform/pooler.rs", "behind_a_pooler_in_session_mode_sessions_have_their_settings_and_hear_notifications");
+const POOLED_TRANSACTIONS: Shown = Story("platform/pooler.rs", "behind_a_pooler_in_transaction_mode_many_requests_share_a_few_sessions");
 const PROVIDERS: Shown = Story("storefront/social/documented.rs", "the_page_adds_a_provider_without_rust");
 const SOCKETS: Shown = Story("realtime.rs", "the_page_shows_the_files_that_are_tested");
 const SAMPLES: Shown = Story("storefront/security_events.rs", "the_page_shows_the_samples_of_the_catalogue");
@@ -84,7 +86,9 @@ const BLOCKS: &[(&str, &str, &str, Shown)] = &[
         "create role portico_owner",
         Story("platform/roles.rs", "the_service_does_all_its_work_with_a_role_that_owns_nothing"),
     ),
-    ("operating", "ini", "pool_mode = session", POOLER),
+    ("operating", "ini", "pool_mode = session", POOLED_SESSIONS),
+    ("operating", "ini", "pool_mode = transaction", POOLED_TRANSACTIONS),
+    ("operating", "toml", "pooler_url = ", Settings),
     ("operating", "toml", "[traces]", Settings),
     ("operating", "toml", "[operators]", Settings),
     ("portal", "json", "\"lifetime\"", Sent("/developers/int/v1/portal-links", 201)),
