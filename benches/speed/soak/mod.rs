@@ -37,14 +37,14 @@ use crate::support::hub;
 use crate::support::service::Service;
 use crate::support::sink::{Answer, Sink};
 
-/// The time between two faults, and before the first one.
+/// The time between two faults; the first one comes after a third of it.
 const TURN: Duration = Duration::from_secs(30);
-const FIRST: Duration = Duration::from_secs(10);
 /// When everything must have arrived after the last request: what a killed instance had in flight is sent again within ten seconds.
 const ARRIVAL: Duration = Duration::from_secs(15);
 const MINUTE: Duration = Duration::from_secs(60);
-/// The time of a quick run.
-const QUICK: Duration = Duration::from_secs(75);
+/// The time of a quick run, which has one fault of each kind, and the time between them.
+const QUICK: Duration = Duration::from_secs(30);
+const QUICK_TURN: Duration = Duration::from_secs(15);
 
 pub fn measure(figures: &mut Figures, minutes: u32) {
     // It holds PostgreSQL and the demonstration company, and is asked for nothing else. The server has as many connections as it may need.
@@ -55,7 +55,7 @@ pub fn measure(figures: &mut Figures, minutes: u32) {
     let proxy = Proxy::before([instances[0].address, instances[1].address]);
     let shop = Shop::open(&holder, proxy.address);
 
-    let (time, row) = if figures.quick { (QUICK, QUICK / 5) } else { (MINUTE * minutes, MINUTE) };
+    let (time, turn, row) = if figures.quick { (QUICK, QUICK_TURN, QUICK / 5) } else { (MINUTE * minutes, TURN, MINUTE) };
     let brief = Duration::from_secs(if figures.quick { 3 } else { 20 });
     load::capacity(&shop, brief);
     let capacity = load::capacity(&shop, brief);
@@ -68,7 +68,7 @@ pub fn measure(figures: &mut Figures, minutes: u32) {
         scope.spawn(|| load::offer(&shop, per_second, time));
         let watching = scope.spawn(|| observe(&instances, &shop, begin, time, row));
         // On this thread: when the thread that started a process ends, the process ends too.
-        (cause(&instances, begin, time), watching.join().unwrap())
+        (cause(&instances, begin, time, turn), watching.join().unwrap())
     });
     let ledger = std::mem::take(&mut *shop.ledger());
     let lost = lost(&sink, ledger.acknowledged.iter().chain(&earlier.acknowledged));
@@ -79,8 +79,8 @@ pub fn measure(figures: &mut Figures, minutes: u32) {
 }
 
 /// Kills and upgrades in turns.
-fn cause(instances: &[Instance; 2], begin: Instant, time: Duration) -> Vec<Happened> {
-    let turns = (0..).map(|turn| FIRST + TURN * turn).take_while(|at| *at < time);
+fn cause(instances: &[Instance; 2], begin: Instant, time: Duration, turn: Duration) -> Vec<Happened> {
+    let turns = (0..).map(|number| turn / 3 + turn * number).take_while(|at| *at < time);
     let faults = turns.zip([Fault::Kill, Fault::Upgrade].into_iter().cycle()).map(|(at, fault)| {
         sleep((begin + at).saturating_duration_since(Instant::now()));
         let instance = usize::from(at < time / 2);
