@@ -35,7 +35,9 @@ pub struct Notification {
 impl Notifications {
     /// Listens at these channels, on a connection of its own.
     pub async fn listen(pool: &Pool, channels: &[&'static str]) -> Result<Self, sqlx::Error> {
-        let own = PgPoolOptions::new().max_connections(1).acquire_timeout(pool.limits().acquire_timeout);
+        // The connection is of no use to anybody afterwards, so the server, which may be gone, is not asked whether it would be.
+        let own = PgPoolOptions::new().max_connections(1).after_release(|_, _| Box::pin(async { Ok(false) }));
+        let own = own.acquire_timeout(pool.limits().acquire_timeout);
         let options = pool.servers().last_writable();
         let mut listener = PgListener::connect_with(&own.connect_lazy_with(options.clone())).await?;
         let listening = async {
