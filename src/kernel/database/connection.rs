@@ -103,8 +103,8 @@ impl Connection {
     where
         E: 'q + Execute<'q, Postgres>,
     {
-        match self.measured(query, async |conn, query| conn.fetch_many(query).try_collect().await).await {
-            Ok(results) => Vec::into_iter(results).map(Ok).collect(),
+        match self.measured(query, async |conn, query| conn.fetch_many(query).try_collect::<Vec<_>>().await).await {
+            Ok(results) => results.into_iter().map(Ok).collect(),
             Err(error) => vec![Err(error)],
         }
     }
@@ -124,7 +124,7 @@ impl Connection {
         done
     }
 
-    /// Runs one statement, for which the connection is used again afterwards.
+    /// Runs one statement, in a transaction of its own if nothing else can keep its parts in one session.
     async fn alone<T>(&mut self, run: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>) -> Result<T, sqlx::Error> {
         let opening = (self.settings.is_some() && self.depth == 0).then(|| self.opening("begin"));
         let done = timeout(self.limit(), async {

@@ -103,17 +103,15 @@ pub fn pool(url: &DatabaseUrl, settings: &Settings) -> Pool {
         statement_timeout: settings.statement_timeout,
     };
     let (servers, metrics) = (url.servers().application_name("portico"), Metrics::new());
-    let mut companions = Companions::default();
-    companions.owner = settings.owner_url.as_ref().map(|owner| {
+    let beside = |name, servers, limits| Pool::named(name, servers, limits, metrics.clone(), Companions::default());
+    let owner = settings.owner_url.as_ref().map(|owner| {
         let of_owner = Limits { connections: OWNERS_CONNECTIONS, statement_timeout: BACKGROUND_STATEMENT_TIMEOUT, ..limits };
-        Pool::named("owner", owner.servers().application_name("portico owner"), of_owner, metrics.clone(), Companions::default())
+        beside("owner", owner.servers().application_name("portico owner"), of_owner)
     });
     let by_pooler = settings.pooler_url.as_ref().map(|pooler| servers.by_way_of(pooler.servers().application_name("portico")));
-    if by_pooler.is_some() {
-        let few = Limits { connections: DIRECT_CONNECTIONS, ..limits };
-        companions.direct = Some(Pool::named("direct", servers.clone(), few, metrics.clone(), companions.clone()));
-    }
-    let pool = Pool::named("requests", by_pooler.unwrap_or(servers), limits, metrics, companions);
+    let few = Limits { connections: DIRECT_CONNECTIONS, ..limits };
+    let direct = by_pooler.is_some().then(|| beside("direct", servers.clone(), few));
+    let pool = Pool::named("requests", by_pooler.unwrap_or(servers), limits, metrics.clone(), Companions { owner, direct });
     match &settings.replica_url {
         None => pool,
         Some(url) => {

@@ -8,11 +8,12 @@ use portico::kernel::database::Transaction;
 use sqlx::Executor;
 
 use crate::support::World;
+use crate::support::database;
 use crate::support::receiver::Receiver;
 
 /// A transaction that has read all three tables and sees them as they were.
 async fn reader(world: &World) -> Transaction<'static> {
-    let mut reader = world.pool.begin().await.unwrap();
+    let mut reader = database::pool(&world.database).begin().await.unwrap();
     reader.execute("set transaction isolation level repeatable read").await.unwrap();
     reader.execute("set local idle_in_transaction_session_timeout = 0").await.unwrap();
     log(&mut reader).await;

@@ -31,8 +31,8 @@ pub async fn empty() -> String {
 
 /// Whether a database is on the server of all stories.
 pub fn is_of_all(database: &str) -> bool {
-    let (ours, this) = (Url::parse(&server().url("postgres")).unwrap(), Url::parse(database).unwrap());
-    (ours.host(), ours.port()) == (this.host(), this.port())
+    let place = |url: &str| url.rsplit_once('/').map(|(place, _)| place.to_owned());
+    place(database) == place(&server().url("postgres"))
 }
 
 fn server() -> &'static Server {
@@ -53,7 +53,9 @@ async fn copy_of(template: &str) -> String {
 pub async fn empty_beside(world: &World) -> String {
     let mut url = Url::parse(&world.database).unwrap();
     let name = format!("{}_empty", url.path().trim_start_matches('/'));
-    world.pool.execute(AssertSqlSafe(format!("create database {name} template template0"))).await.unwrap();
+    let mut conn = PgConnection::connect(&world.database).await.unwrap();
+    conn.execute(AssertSqlSafe(format!("create database {name} template template0"))).await.unwrap();
+    conn.close().await.unwrap();
     url.set_path(&name);
     url.into()
 }

@@ -90,11 +90,12 @@ impl Pooler {
     }
 }
 
-/// The settings of a database, by way of the pooler of all stories if there is one. Those that have a server of their own do without.
+/// The settings of a database, by way of the pooler of all stories if there is one. Those that have a server of their own do without, and those
+/// that want a single connection want its session.
 pub fn in_front_of(database: &str, settings: &Settings) -> Settings {
-    let for_all = env::var_os(FOR_ALL).is_some() && settings.pooler_url.is_none() && is_of_all(database);
-    let url = for_all.then(|| {
-        let of_all = OF_ALL.get_or_init(|| Pooler::start(database, Mode::Transaction(5)).expect("PgBouncer is installed"));
+    let has_own = settings.pooler_url.is_some() || settings.max_connections.get() == 1 || !is_of_all(database);
+    let url = (env::var_os(FOR_ALL).is_some() && !has_own).then(|| {
+        let of_all = OF_ALL.get_or_init(|| Pooler::start(database, Mode::Transaction(20)).expect("PgBouncer is installed"));
         of_all.url(database).parse().unwrap()
     });
     Settings { pooler_url: url.or_else(|| settings.pooler_url.clone()), ..settings.clone() }
