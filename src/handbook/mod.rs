@@ -9,6 +9,7 @@
 //!
 //! ```text
 //! bruno  code              all operations as a collection for the Bruno client; one operation as a program
+//! reading                  how the OpenAPI document is read
 //! contents                 sections, chapters, operations, events and problems
 //! fields                   what a schema says of each member
 //! sample                   a value that fits a schema
@@ -19,6 +20,7 @@ pub mod bruno;
 pub mod code;
 mod contents;
 mod fields;
+mod reading;
 mod sample;
 mod schema;
 

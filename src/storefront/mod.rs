@@ -17,7 +17,8 @@
 //! routes                    how a route is mounted and described
 //! codes                     verification codes: issued, judged, consumed
 //! sending  access           the limits of the routes that send and of mails; who is calling
-//! state                     the data that the handlers share, and the settings
+//! state                     the data that the handlers share
+//! settings                  the settings, and the times that follow from them
 //! sms_guard                 what a text must pass before it is sent
 //! new_codes                 codes that take the place of older ones
 //! company_providers         identity providers of companies, in place of those of the deployment
@@ -89,6 +90,7 @@ mod resources;
 mod routes;
 mod second_factors;
 mod sending;
+mod settings;
 mod sms_guard;
 mod state;
 mod stores;
@@ -113,7 +115,8 @@ pub use receipts::{receipt_description, receipt_routes};
 pub use registration_hooks::RegistrationHooks;
 pub use resources::{LARGER_BODY, StoreBody, StoreRecord, Stores, extension as operator_extension};
 pub use routes::{PATH, Routes, describe};
-pub use state::{Parts, Settings, Storefront};
+pub use settings::Settings;
+pub use state::{Parts, Storefront};
 pub use stores::{ListedStoreKey, StoreKey, company_of_store_key, create_store_key, list_store_keys, list_stores, revoke_store_key};
 pub use tokens::{Presented as PresentedToken, TokenId, company_of_session, is_signed_in, number_tokens_of};
 

@@ -1,11 +1,8 @@
-//! The state of the storefront's handlers, and the settings that it is built from.
+//! The state of the storefront's handlers.
 
-use std::num::NonZeroU32;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
 use ipnet::IpNet;
 
 use crate::kernel::cache_metrics::CacheMetrics;
@@ -19,11 +16,9 @@ use crate::kernel::metrics::Registry;
 use crate::kernel::password_hashing::{Asker, HashingBusy, HashingPlace, PasswordHashing};
 use crate::kernel::rate_limit::line::Lines;
 use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter};
-use crate::kernel::settings;
-use crate::kernel::web_origin::WebOrigin;
-use crate::providers::breached_passwords::{BreachedPasswords, BreachedSource};
+use crate::providers::breached_passwords::BreachedPasswords;
 use crate::providers::card::Card;
-use crate::providers::challenge::{self, ChallengeService};
+use crate::providers::challenge::ChallengeService;
 use crate::providers::identity::IdentityProviders;
 use crate::providers::mail::Mail;
 use crate::providers::sms::Sms;
@@ -37,14 +32,10 @@ use crate::storefront::message_providers::{self, MessageProviders};
 use crate::storefront::messages::Messages;
 use crate::storefront::metrics::Metrics;
 use crate::storefront::registration_hooks::{self, RegistrationHooks};
+use crate::storefront::settings::{Settings, bounded};
 use crate::storefront::sms_guard::{self, DeploymentLimits, Judging};
 use crate::storefront::tokens::{self, LookUps};
 use crate::webhooks::{CompanyClients, Hooks};
-
-/// The SMS guard counts the texts to a number for a day, even if its account is closed in the meantime.
-const MIN_ERASE_AFTER: TimeDelta = TimeDelta::days(1);
-/// A thousand years: longer than any sensible setting, and within the range of Postgres.
-const LONGEST_LIFETIME: TimeDelta = TimeDelta::days(365_000);
 
 /// The guesses of one client network at one store that are judged at the same time, and that wait. Fewer than lock somebody out, so that right
 /// ones that arrive together never wait for each other's verdicts.
@@ -53,86 +44,6 @@ const GUESSES_WAITING: usize = 1_000;
 
 /// Codes that are asked for and checked at the same time.
 const CODES_AT_ONCE: u32 = 8;
-
-/// `[storefront]`
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Settings {
-    /// The time without a request after which a session expires.
-    #[serde(deserialize_with = "settings::time")]
-    pub token_lifetime: Duration,
-    /// The time after the sign-in at which a session ends however much it is used.
-    #[serde(deserialize_with = "settings::time")]
-    pub session_lifetime: Duration,
-    /// Live sessions of one customer. With a further one, the one that was not used for the longest time ends.
-    pub sessions_per_customer: NonZeroU32,
-    /// The time after a proof of the customer in which a session may change what opens the account.
-    #[serde(deserialize_with = "settings::time")]
-    pub fresh_for: Duration,
-    /// The time after the closure of an account at which its personal fields and its personal data in the logs are blanked. At
-    /// least one day.
-    #[serde(with = "humantime_serde")]
-    pub erase_after: Duration,
-    /// Whether a login response also contains the customer's fields at its top level, for clients that read them there.
-    pub flat_login: bool,
-    /// Requests per minute for one store key and client address, and for one client address with unknown store keys.
-    pub requests_per_minute: NonZeroU32,
-    /// Mails with codes that one store sends to one mailbox within 24 hours when strangers ask for them, and as many when the customer does.
-    pub daily_mails_per_customer: NonZeroU32,
-    /// Those of them that anybody may cause: for registrations and changes of address.
-    pub daily_mails_per_mailbox: NonZeroU32,
-    /// Wrong codes and passwords of one client address, over all customers of a store, within fifteen minutes.
-    pub failures_per_address: NonZeroU32,
-    /// Texts that all stores together send to one number within 24 hours.
-    pub daily_texts_per_number: u32,
-    /// How long no text is sent to a number after a provider has reported that it cannot receive any.
-    #[serde(with = "humantime_serde")]
-    pub unreachable_for: Duration,
-    /// Card set-up intents of one customer within an hour.
-    pub card_setups_per_customer: NonZeroU32,
-    /// Card set-up intents for one client address within an hour.
-    pub card_setups_per_address: NonZeroU32,
-    /// `[storefront.access_tokens]`
-    pub access_tokens: AccessTokenSettings,
-    /// Where the list of breached passwords is, which new ones are looked up in.
-    #[serde(deserialize_with = "settings::optional")]
-    pub breached_passwords: Option<BreachedSource>,
-    /// `[storefront.challenge]`
-    pub challenge: challenge::Settings,
-}
-
-/// `[storefront.access_tokens]`
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AccessTokenSettings {
-    /// The origin at which services reach `/storefront/v1`. Without it there are no access tokens.
-    #[serde(deserialize_with = "settings::optional")]
-    pub issuer: Option<WebOrigin>,
-    /// The validity of a token, which outlives its session for so long at most.
-    #[serde(deserialize_with = "settings::seconds")]
-    pub lifetime: Duration,
-}
-
-impl Settings {
-    /// When a session that is used now expires, unless it is used again.
-    pub(super) fn session_expires_at(&self, began_at: DateTime<Utc>, now: DateTime<Utc>) -> DateTime<Utc> {
-        (now + bounded(self.token_lifetime)).min(began_at + bounded(self.session_lifetime))
-    }
-
-    /// Until when a session is fresh whose customer proved at this instant who they are.
-    pub(super) fn fresh_until(&self, proven_at: DateTime<Utc>) -> DateTime<Utc> {
-        proven_at + bounded(self.fresh_for)
-    }
-
-    /// Accounts that were closed before this instant are erased now. `None` if no account is old enough.
-    pub(super) fn erases_closed_before(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        now.checked_sub_signed(TimeDelta::from_std(self.erase_after).unwrap_or(TimeDelta::MAX).max(MIN_ERASE_AFTER))
-    }
-}
-
-fn bounded(time: Duration) -> TimeDelta {
-    TimeDelta::from_std(time).unwrap_or(LONGEST_LIFETIME).min(LONGEST_LIFETIME)
-}
 
 /// The state of the storefront's handlers. A clone is cheap: every request makes several.
 #[derive(Clone, Debug)]

@@ -6,6 +6,7 @@
 //! a hash. If the other requests use most of the processor time, the queue fills and sign-ins are rejected before other routes become
 //! slow.
 
+mod hashed_password;
 mod of_others;
 mod os;
 mod queue;
@@ -14,25 +15,21 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::thread;
 
-use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
-use argon2::{Algorithm, Argon2, Block, Params, Version};
-use secrecy::{ExposeSecret, SecretString};
+use argon2::Block;
+use secrecy::SecretString;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use uuid::Uuid;
 
-use crate::kernel::crypto::{SecretDigest, random_bytes};
 use crate::kernel::metrics::{Counter, Registry};
-use crate::kernel::password_hashing::of_others::HashOfOthers;
+use crate::kernel::password_hashing::hashed_password::{MEMORY_KIB, compare};
 use crate::kernel::password_hashing::queue::Queue;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::tally::{Counted, Tally};
 
+pub use hashed_password::{Comparison, HashedPassword};
 pub use of_others::InvalidHash;
 pub use queue::Asker;
 
-/// m=19456 KiB, t=2, p=1. Decisions, section 3.
-const MEMORY_KIB: u32 = 19_456;
-const PASSES: u32 = 2;
 /// The maximum number of queued hashes. At about 14 ms each on two cores, the last one waits less than half a second.
 const QUEUE: usize = 64;
 /// The places of one network of clients, and of one group.
@@ -48,42 +45,6 @@ impl From<HashingBusy> for Problem {
     fn from(_: HashingBusy) -> Self {
         Problem::new(ProblemCode::Overloaded).retry_after(1)
     }
-}
-
-/// The stored hash of a password: a PHC string, or the hash of another service in its own form ([`of_others`]). Never displayed.
-#[derive(Clone, sqlx::Type)]
-#[sqlx(transparent)]
-pub struct HashedPassword(String);
-
-impl HashedPassword {
-    /// The hash that another service made. The first right password replaces it.
-    pub fn of_another_service(text: String) -> Result<Self, InvalidHash> {
-        text.parse::<HashOfOthers>()?;
-        // In Django's form, unless it is one of ours: an edition that knows ours alone takes it for a wrong one then.
-        Ok(Self(if text.starts_with("$argon2") && read_own(&text).is_none() { format!("argon2{text}") } else { text }))
-    }
-
-    /// The text that is stored.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl std::fmt::Debug for HashedPassword {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("HashedPassword(…)")
-    }
-}
-
-/// The result of comparing a password with a stored hash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Comparison {
-    /// A different password, or no stored hash.
-    Wrong,
-    /// The right password, hashed with the current parameters.
-    Right,
-    /// The right password, hashed with older parameters or by another service; it should be hashed again.
-    RightButOutdated,
 }
 
 type Job = Box<dyn FnOnce(&mut Vec<Block>) + Send>;
@@ -188,26 +149,13 @@ pub struct HashingPlace {
 impl HashingPlace {
     /// Returns the hash to store for `password`.
     pub async fn hash(&self, password: SecretString) -> HashedPassword {
-        self.run(move |memory| {
-            let salt = random_bytes::<16>();
-            let params = today();
-            let output = digest(&params, password.expose_secret().as_bytes(), &salt, memory);
-            let hash = PasswordHash {
-                algorithm: Algorithm::Argon2id.ident(),
-                version: Some(Version::V0x13.into()),
-                params: ParamsString::try_from(&params).expect("the constant parameters are valid in a PHC string"),
-                salt: Some(Salt::new(&salt).expect("16 bytes are a valid salt length")),
-                hash: Some(Output::new(output.as_ref()).expect("32 bytes are a valid output length")),
-            };
-            HashedPassword(hash.to_string())
-        })
-        .await
+        self.run(move |memory| HashedPassword::of(&password, memory)).await
     }
 
     /// Compares `password` with the stored hash. Without a stored hash it does the same amount of work and returns
     /// [`Comparison::Wrong`], so that the response time does not reveal whether an account exists.
     pub async fn compare(&self, password: SecretString, stored: Option<HashedPassword>) -> Comparison {
-        self.run(move |memory| compare(password.expose_secret().as_bytes(), stored.as_ref().map(HashedPassword::expose), memory)).await
+        self.run(move |memory| compare(&password, stored.as_ref(), memory)).await
     }
 
     async fn run<T: Send + 'static>(&self, job: impl FnOnce(&mut Vec<Block>) -> T + Send + 'static) -> T {
@@ -232,46 +180,6 @@ fn work(jobs: &Queue<Job>) {
     while let Some(job) = jobs.next() {
         job(memory.get_or_insert_with(|| os::allocate(MEMORY_KIB as usize)));
     }
-}
-
-fn today() -> Params {
-    Params::new(MEMORY_KIB, PASSES, 1, Some(32)).expect("the constant parameters are within Argon2's limits")
-}
-
-fn digest(params: &Params, password: &[u8], salt: &[u8], memory: &mut [Block]) -> SecretDigest {
-    let mut output = [0; 32];
-    Argon2::new(Algorithm::Argon2id, Version::V0x13, params.clone())
-        .hash_password_into_with_memory(password, salt, &mut output, memory)
-        .expect("passwords and salts are within Argon2's limits");
-    output.into()
-}
-
-fn compare(password: &[u8], stored: Option<&str>, memory: &mut [Block]) -> Comparison {
-    let Some((params, salt, hash)) = stored.and_then(read_own) else {
-        let is_right = stored.and_then(|stored| stored.parse::<HashOfOthers>().ok()).is_some_and(|hash| hash.is_of(password));
-        if is_right {
-            return Comparison::RightButOutdated;
-        }
-        // Many services' hashes take less work than ours: without more, a quick answer would tell that there is an account.
-        digest(&today(), password, &[0; 16], memory);
-        return Comparison::Wrong;
-    };
-    let output = digest(&params, password, salt.as_ref(), memory);
-    let outdated = (params.m_cost(), params.t_cost(), params.p_cost()) != (MEMORY_KIB, PASSES, 1);
-    match (output.is(hash), outdated) {
-        (false, _) => Comparison::Wrong,
-        (true, false) => Comparison::Right,
-        (true, true) => Comparison::RightButOutdated,
-    }
-}
-
-/// Reads a hash that this service made, now or with parameters that need no more memory than the thread has.
-fn read_own(stored: &str) -> Option<(Params, Salt, Output)> {
-    let stored = PasswordHash::new(stored).ok()?;
-    let is_own = stored.algorithm == Algorithm::Argon2id.ident() && stored.version == Some(Version::V0x13.into());
-    let (params, salt, hash) = (Params::try_from(&stored).ok()?, stored.salt?, stored.hash?);
-    let fits = params.block_count() <= today().block_count();
-    (is_own && fits && hash.as_ref().len() == 32).then_some((params, salt, hash))
 }
 
 #[cfg(test)]
@@ -310,8 +218,9 @@ mod tests {
     #[tokio::test]
     async fn an_older_hash_is_right_but_outdated() {
         use argon2::password_hash::PasswordHasher;
+        use argon2::{Algorithm, Argon2, Params, Version};
         let older = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::new(8_192, 1, 1, None).unwrap());
-        let hash = HashedPassword(older.hash_password(b"correct horse").unwrap().to_string());
+        let hash = HashedPassword::of_another_service(older.hash_password(b"correct horse").unwrap().to_string()).unwrap();
         let compared = PasswordHashing::start().reserve(asker(1)).unwrap().compare("correct horse".into(), Some(hash)).await;
         assert_eq!(compared, Comparison::RightButOutdated);
     }

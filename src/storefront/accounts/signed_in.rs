@@ -20,7 +20,8 @@ use crate::storefront::customers::{self, Customer, SecurityEvent};
 use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::second_factors::{self, Handle, NewPending};
 use crate::storefront::sending::notices::{self, Occurrence};
-use crate::storefront::state::{Settings, Storefront};
+use crate::storefront::settings::Settings;
+use crate::storefront::state::Storefront;
 use crate::storefront::tokens::{self, Before, Issued, TokenId};
 
 /// A customer with a newly issued token.

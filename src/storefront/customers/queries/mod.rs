@@ -1,6 +1,7 @@
 //! The SQL of customers.
 
 mod bans;
+mod closing;
 mod external_ids;
 mod locks;
 mod moved_in;
@@ -18,6 +19,7 @@ use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::customers::{Contacts, Customer, NewCustomer};
 
 pub use bans::{lift_ended_bans, set_ban};
+pub use closing::{close_customer, erase_closed, list_to_erase};
 pub use external_ids::set_external_id;
 pub use locks::{lock_claimants, lock_claimants_of, lock_customer, lock_customer_shared};
 pub use moved_in::{insert_moved_in, list_external_ids, list_listed};
@@ -255,45 +257,6 @@ pub async fn restore_contacts(
 pub async fn remove_password(conn: &mut Connection, id: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("update customers set password_hash = null where id = $1", id.uuid()).execute(conn).await?;
     Ok(())
-}
-
-/// Marks an account as closed. Returns `None` if it is closed already.
-pub async fn close_customer(conn: &mut Connection, id: CustomerId, now: DateTime<Utc>) -> Result<Option<Customer>, sqlx::Error> {
-    sqlx::query_as!(
-        Customer,
-        r#"update customers set closed_at = $2, updated_at = $2 where id = $1 and closed_at is null
-         returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
-             password_hash as "password_hash: HashedPassword", created_at, updated_at, banned_at"#,
-        id.uuid(),
-        now,
-    )
-    .fetch_optional(conn)
-    .await
-}
-
-/// Blanks the personal fields of an account that is closed. Returns its company, or `None` if it is open or erased already.
-pub async fn erase_closed(conn: &mut Connection, id: CustomerId, now: DateTime<Utc>) -> Result<Option<CompanyId>, sqlx::Error> {
-    let erased = sqlx::query_scalar!(
-        r#"update customers set name = '', email = null, email_verified_at = null, phone = null, phone_verified_at = null, title = null,
-             photo_url = null, meta = '{}', password_hash = null, banned_at = null, banned_reason = null, banned_until = null, external_id = null,
-             erased_at = $2
-         where id = $1 and closed_at is not null and erased_at is null
-         returning company_id as "company_id: CompanyId""#,
-        id.uuid(),
-        now,
-    );
-    erased.fetch_optional(conn).await
-}
-
-/// The accounts that were closed before an instant and are not erased, the oldest first.
-pub async fn list_to_erase(conn: &mut Connection, closed_before: DateTime<Utc>, limit: i64) -> Result<Vec<CustomerId>, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"select id as "id: CustomerId" from customers where closed_at <= $1 and erased_at is null order by closed_at limit $2"#,
-        closed_before,
-        limit,
-    )
-    .fetch_all(conn)
-    .await
 }
 
 /// The company whose store the account belongs to, open or closed.

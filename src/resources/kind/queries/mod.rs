@@ -1,5 +1,7 @@
-//! The SQL of every resource. The text of a statement consists only of constants of the program, the names that a [`Resource`]
+//! The SQL of every resource; that of lists is in [`lists`]. The text of a statement consists only of constants of the program, the names that a [`Resource`]
 //! declares. Every value that comes from outside is bound.
+
+mod lists;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -9,9 +11,9 @@ use uuid::Uuid;
 use crate::callers::{Caller, Owner};
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, CustomerId};
-use crate::resources::cursor::Cursor;
-use crate::resources::kind::list_parameters::ListParameters;
 use crate::resources::{Owned, Record, Referable, Resource, ResourceDescriptor};
+
+pub use lists::{MAX_SCANNED_RECORDS, find_horizon, list};
 
 fn columns<R: Resource>() -> String {
     format!("id, company_id, version, created_at, updated_at, {}", R::COLUMNS.join(", "))
@@ -168,94 +170,6 @@ pub async fn mark_deleted<R: Resource>(conn: &mut Connection, id: R::Id, now: Da
     Ok(())
 }
 
-/// How many records an unindexed search reads for one page.
-pub const MAX_SCANNED_RECORDS: i64 = 5000;
-
-/// Adds the conditions of `parameters` to a statement, except the search text.
-fn narrowed(mut sql: QueryBuilder<Postgres>, parameters: &ListParameters) -> QueryBuilder<Postgres> {
-    for (column, operand) in &parameters.filters {
-        sql.push(format!(" and {column} = "));
-        operand.push_to(&mut sql);
-    }
-    if let Some(from) = parameters.created_from {
-        sql.push(" and created_at >= ").push_bind(from);
-    }
-    if let Some(until) = parameters.created_until {
-        sql.push(" and created_at < ").push_bind(until);
-    }
-    if let Some(after) = parameters.after {
-        push_key(&mut sql, parameters.direction.comparison(), after);
-    }
-    sql
-}
-
-/// Appends `and (created_at, id) < (…)`.
-fn push_key(sql: &mut QueryBuilder<Postgres>, comparison: &str, key: Cursor) {
-    sql.push(format!(" and (created_at, id) {comparison} (")).push_bind(key.created_at);
-    sql.push(", ").push_bind(key.id).push(")");
-}
-
-/// Whether an index finds texts that contain `words`: it knows them by three characters in a row.
-fn has_trigram(words: &str) -> bool {
-    words.split(|character: char| !character.is_alphanumeric()).any(|word| word.chars().nth(2).is_some())
-}
-
-/// The last record that an unindexed search reads for this page; `None` if it can read all remaining records.
-pub async fn find_horizon<R: Resource>(
-    conn: &mut Connection,
-    descriptor: &ResourceDescriptor,
-    whose: Whose<'_>,
-    parameters: &ListParameters,
-) -> Result<Option<Cursor>, sqlx::Error> {
-    match &parameters.query {
-        None => return Ok(None),
-        Some(words) if R::SEARCH_INDEX && has_trigram(words) => return Ok(None),
-        Some(_) => {}
-    }
-    let mut sql = narrowed(live_of::<R>("created_at, id", descriptor, whose), parameters);
-    let order = parameters.direction.order();
-    sql.push(format!(" order by created_at {order}, id {order} limit 1 offset ")).push_bind(MAX_SCANNED_RECORDS - 1);
-    let row: Option<(DateTime<Utc>, Uuid)> = sql.build_query_as().fetch_optional(conn).await?;
-    Ok(row.map(|(created_at, id)| Cursor { direction: parameters.direction, created_at, id }))
-}
-
-/// Returns up to one record more than a page holds, none of them after the `horizon`.
-pub async fn list<R: Resource>(
-    conn: &mut Connection,
-    descriptor: &ResourceDescriptor,
-    whose: Whose<'_>,
-    parameters: &ListParameters,
-    horizon: Option<Cursor>,
-) -> Result<Vec<Record<R>>, sqlx::Error> {
-    let mut sql = narrowed(select::<R>(descriptor, whose), parameters);
-    if let Some(horizon) = horizon {
-        push_key(&mut sql, parameters.direction.comparison_until(), horizon);
-    }
-    if let Some(words) = &parameters.query {
-        push_search(descriptor, &mut sql, words);
-    }
-    let order = parameters.direction.order();
-    sql.push(format!(" order by created_at {order}, id {order} limit ")).push_bind(i64::from(parameters.limit) + 1);
-    // Whether an index helps depends on the search text, so a search is planned anew each time.
-    sql.build_query_as().persistent(parameters.query.is_none()).fetch_all(conn).await
-}
-
-fn push_search(descriptor: &ResourceDescriptor, sql: &mut QueryBuilder<Postgres>, words: &str) {
-    let pattern = contains(words);
-    sql.push(" and (");
-    let mut columns = sql.separated(" or ");
-    for column in descriptor.search_columns {
-        columns.push(format!("{column} ilike ")).push_bind_unseparated(pattern.clone());
-    }
-    sql.push(")");
-}
-
-/// The `ilike` pattern of texts that contain `words`, with `%`, `_` and `\` escaped.
-fn contains(words: &str) -> String {
-    let escaped = words.replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
-    format!("%{escaped}%")
-}
-
 /// How many records a company has.
 pub async fn count_of<R: Resource>(conn: &mut Connection, company: CompanyId) -> Result<i64, sqlx::Error> {
     let mut sql = QueryBuilder::new(format!("select count(*) from {} where deleted_at is null and company_id = ", R::TABLE));
@@ -283,21 +197,8 @@ mod tests {
             "select id, company_id, version, created_at, updated_at, label, full, vehicle_id from book_shelves \
              where deleted_at is null and company_id = $1"
         );
-        let mut sql = select::<Shelf>(&descriptor, company.into());
-        push_search(&descriptor, &mut sql, "'; drop table book_shelves --");
-        assert!(sql.into_string().ends_with("company_id = $1 and (label ilike $2)"));
         // A kind without owners has nothing for whoever is restricted to one.
         let owner = "7".to_owned().try_into().unwrap();
         assert!(select::<Shelf>(&descriptor, Whose { company, owner: Some(&owner) }).into_string().ends_with(" and false"));
-    }
-
-    #[test]
-    fn an_index_needs_three_characters_in_a_row() {
-        assert_eq!(["abc", "a b cde", "äöü", "ab", "a-b-c", "", "%%%"].map(has_trigram), [true, true, true, false, false, false, false]);
-    }
-
-    #[test]
-    fn a_search_is_for_the_words_and_not_for_patterns() {
-        assert_eq!(contains(r"50%_off\"), r"%50\%\_off\\%");
     }
 }
