@@ -43,9 +43,9 @@ pub enum BootstrapError {
     /// A command that works on one database was not told which.
     #[error("there are several cells ({}): say which with --cell", .0.iter().map(CellName::as_str).collect::<Vec<_>>().join(", "))]
     WhichCell(Vec<CellName>),
-    /// Another way to no database.
-    #[error("{0} is another way to the database of database.url, which is not set")]
-    WayToNothing(&'static str),
+    /// A further URL of a database that has none.
+    #[error("{0} is a further URL of the database of database.url, which is not set")]
+    FurtherUrlAlone(&'static str),
     /// Production has no configured application key.
     #[error("production needs application_key (PORTICO_APPLICATION_KEY, made with: openssl rand -base64 32)")]
     NoApplicationKey,
@@ -73,9 +73,10 @@ impl Database {
         if let Some(url) = &config.database.url {
             return Ok(Self { pool: database::pool(url, &config.database), cell, private: None });
         }
-        let others = [("database.owner_url", &config.database.owner_url), ("database.pooler_url", &config.database.pooler_url)];
-        if let Some((name, _)) = others.iter().find(|(_, url)| url.is_some()) {
-            return Err(BootstrapError::WayToNothing(name));
+        let database::Settings { owner_url, pooler_url, replica_url, .. } = &config.database;
+        let further = [("database.owner_url", owner_url), ("database.pooler_url", pooler_url), ("database.replica_url", replica_url)];
+        if let Some((name, _)) = further.iter().find(|(_, url)| url.is_some()) {
+            return Err(BootstrapError::FurtherUrlAlone(name));
         }
         if config.environment() == Environment::Production {
             return Err(BootstrapError::NoDatabase);

@@ -117,7 +117,7 @@ fn is_of_settings(error: &(dyn Error + 'static)) -> bool {
 
 fn is_of_bootstrap(error: &BootstrapError) -> bool {
     match error {
-        BootstrapError::NoDatabase | BootstrapError::WayToNothing(_) | BootstrapError::NoApplicationKey => true,
+        BootstrapError::NoDatabase | BootstrapError::FurtherUrlAlone(_) | BootstrapError::NoApplicationKey => true,
         BootstrapError::UnknownCell(_) | BootstrapError::WhichCell(_) => true,
         BootstrapError::InvalidApplicationKey(_) | BootstrapError::InvalidPreviousKey => true,
         BootstrapError::PrivatePostgres(_) | BootstrapError::Workspace(_) | BootstrapError::NotMigrated(_) => false,

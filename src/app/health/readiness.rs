@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use crate::app::health::queries;
-use crate::kernel::database::{Limits, Pool, is_disk_full};
+use crate::kernel::database::{Limits, Pool, is_disk_full, server_version};
 use crate::kernel::error_chain::chain;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::migrations::{self, MigrationError};
@@ -34,6 +34,8 @@ pub struct Readiness(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     pool: Pool,
+    /// The way that requests take to the database, if it is another one.
+    pooled: Option<Pool>,
     webhooks: Webhooks,
     lifecycle: Lifecycle,
     begun: AtomicBool,
@@ -48,6 +50,8 @@ enum Unready {
     Leaving,
     #[error("The database cannot be reached.")]
     Unreachable,
+    #[error("The pooler in front of the database cannot be used.")]
+    NoPooler,
     #[error("The database does not answer.")]
     Silent,
     #[error("This instance cannot use its database: {0}.")]
@@ -62,7 +66,9 @@ impl From<Unready> for Problem {
     fn from(reason: Unready) -> Self {
         let code = match reason {
             Unready::Leaving | Unready::Standstill(_) => ProblemCode::NotReady,
-            Unready::Unreachable | Unready::Silent | Unready::Unsuitable(_) | Unready::DiskFull => ProblemCode::DatabaseUnavailable,
+            Unready::Unreachable | Unready::NoPooler | Unready::Silent | Unready::Unsuitable(_) | Unready::DiskFull => {
+                ProblemCode::DatabaseUnavailable
+            }
         };
         Self::new(code).detail(reason.to_string()).retry_after(5)
     }
@@ -73,9 +79,10 @@ impl Readiness {
     pub fn new(pool: &Pool, webhooks: Webhooks, lifecycle: Lifecycle) -> Self {
         // The least memory that a sort can have, so that it writes to the disk.
         let servers = pool.servers().with([("work_mem", "64kB")]);
-        let pool =
-            pool.beside("readiness", servers, Limits { connections: 1, acquire_timeout: CHECK_LIMIT, statement_timeout: CHECK_LIMIT });
-        Self(Arc::new(Inner { pool, webhooks, lifecycle, begun: AtomicBool::new(false), verdict: watch::Sender::default() }))
+        let limits = Limits { connections: 1, acquire_timeout: CHECK_LIMIT, statement_timeout: CHECK_LIMIT };
+        let pooled = pool.is_pooled().then(|| pool.likewise("readiness by the pooler", limits));
+        let pool = pool.beside("readiness", servers, limits);
+        Self(Arc::new(Inner { pool, pooled, webhooks, lifecycle, begun: AtomicBool::new(false), verdict: watch::Sender::default() }))
     }
 
     /// `Ok` if this instance should get requests.
@@ -109,7 +116,7 @@ impl Readiness {
     async fn watch(&self) {
         let stopping = self.0.lifecycle.stopping();
         loop {
-            let Some(verdict) = stopping.run_until_cancelled(check(&self.0.pool)).await else { break };
+            let Some(verdict) = stopping.run_until_cancelled(self.check()).await else { break };
             self.note(verdict);
             if stopping.run_until_cancelled(sleep(CHECK_INTERVAL)).await.is_none() {
                 break;
@@ -117,7 +124,17 @@ impl Readiness {
         }
         // For those who asked before the first check had ended.
         self.0.verdict.send_if_modified(|verdict| verdict.replace(Err(Unready::Leaving)).is_none());
-        self.0.pool.close().await;
+        for pool in [Some(&self.0.pool), self.0.pooled.as_ref()].into_iter().flatten() {
+            pool.close().await;
+        }
+    }
+
+    async fn check(&self) -> Result<(), Unready> {
+        check(&self.0.pool).await?;
+        match &self.0.pooled {
+            Some(pooled) => check_pooler(pooled).await,
+            None => Ok(()),
+        }
     }
 
     /// Only a change is logged, not every check of an outage.
@@ -146,5 +163,16 @@ async fn check(pool: &Pool) -> Result<(), Unready> {
             Err(Unready::Unreachable)
         }
         Ok(Err(error)) => Err(Unready::Unsuitable(error.to_string())),
+    }
+}
+
+/// Whether the pooler leads to a server that accepts writes. One whose sessions are all in use is busy, and answers later.
+async fn check_pooler(pool: &Pool) -> Result<(), Unready> {
+    match timeout(CHECK_LIMIT, server_version(pool)).await {
+        Ok(Ok(_)) | Err(_) | Ok(Err(sqlx::Error::PoolTimedOut)) => Ok(()),
+        Ok(Err(error)) => {
+            tracing::debug!(error = chain(&error), "the pooler could not be checked");
+            Err(Unready::NoPooler)
+        }
     }
 }

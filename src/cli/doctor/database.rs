@@ -19,7 +19,9 @@ const CLOCK_TOLERANCE: TimeDelta = TimeDelta::seconds(5);
 const SHOWN_RIGHTS: usize = 5;
 
 pub(super) async fn look(pool: &Pool) -> Vec<(&'static str, Finding)> {
-    let version = match server_version(pool).await {
+    // By way of the pooler nothing would say which of the two is at fault.
+    let direct = pool.direct();
+    let version = match server_version(direct).await {
         Ok(version) => Good(format!("PostgreSQL {version} answers")),
         Err(error) if is_forbidden(&error) && pool.guest().is_some() => {
             return vec![("roles", Bad(format!("{} may not connect to the database: run portico migrate", pool.servers().role())))];
@@ -27,7 +29,7 @@ pub(super) async fn look(pool: &Pool) -> Vec<(&'static str, Finding)> {
         Err(error) => return vec![("database", Bad(format!("cannot be reached: {}", chain(&error))))],
     };
     let mut findings =
-        vec![("database", version), ("migrations", migrations(pool).await), ("roles", roles(pool).await), ("clock", clock(pool).await)];
+        vec![("database", version), ("migrations", migrations(direct).await), ("roles", roles(pool).await), ("clock", clock(direct).await)];
     findings.extend(pooler(pool).await.map(|finding| ("pooler", finding)));
     if let Some(replica) = pool.replica() {
         findings.push(("standby", standby(replica).await));
@@ -40,7 +42,7 @@ async fn pooler(pool: &Pool) -> Option<Finding> {
     Some(match pooler_leads_there(pool).await {
         Err(error) => Bad(chain(&error)),
         Ok(leads_there) if leads_there? => Good("leads to the database".to_owned()),
-        Ok(_) => Bad("database.pooler_url leads to another database than database.url, or with another role".to_owned()),
+        Ok(_) => Bad("database.pooler_url leads to another schema or database than database.url, or with another role".to_owned()),
     })
 }
 
@@ -60,8 +62,8 @@ async fn standby(replica: &Replica) -> Finding {
 async fn roles(pool: &Pool) -> Finding {
     let role = pool.servers().role();
     let looked = async {
-        let power = rights::find_power(pool, role).await?;
-        let amiss = if pool.guest().is_some() { rights::list_amiss(pool, role).await? } else { Vec::new() };
+        let power = rights::find_power(pool.direct(), role).await?;
+        let amiss = if pool.guest().is_some() { rights::list_amiss(pool.direct(), role).await? } else { Vec::new() };
         // Whether the owner can connect.
         Ok::<_, sqlx::Error>((power, amiss, server_version(pool.owner()).await?))
     };

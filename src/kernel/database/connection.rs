@@ -41,9 +41,9 @@ pub struct Connection {
     clock: ServerClock,
     metrics: Metrics,
     statement_timeout: Duration,
-    /// What each transaction sets, because a pooler gives each another session. For the same reason nothing is prepared, and a statement
-    /// alone has a transaction of its own: `sqlx` sends it in two parts.
-    settings: Option<Arc<str>>,
+    /// What each transaction sets, if a pooler gives each some session. For the same reason nothing is prepared then, and a statement alone
+    /// has a transaction of its own: `sqlx` sends it in two parts.
+    settings_of_transactions: Option<Arc<str>>,
     /// Statements may take long here, which the next user does not want.
     patient: bool,
     /// A statement has begun, and its end is not known.
@@ -59,11 +59,20 @@ impl Connection {
         live: Object<Connector>,
         clock: ServerClock,
         statement_timeout: Duration,
-        settings: Option<Arc<str>>,
+        settings_of_transactions: Option<Arc<str>>,
         metrics: Metrics,
     ) -> Self {
-        let live = Some(live);
-        Self { live, clock, metrics, statement_timeout, settings, patient: false, interrupted: false, depth: 0, given_up: None }
+        Self {
+            live: Some(live),
+            clock,
+            metrics,
+            statement_timeout,
+            settings_of_transactions,
+            patient: false,
+            interrupted: false,
+            depth: 0,
+            given_up: None,
+        }
     }
 
     /// Until when, by the clock of the server, the answer to a statement that is sent now is waited for.
@@ -88,9 +97,13 @@ impl Connection {
         Ok(())
     }
 
-    /// The command that begins a transaction, with what every transaction begins with.
+    /// The command that begins a transaction, with what each sets.
     pub(super) fn opening(&self, begin: &str) -> String {
-        self.settings.as_ref().map_or_else(|| begin.to_owned(), |settings| format!("{begin}; {settings}"))
+        self.settings_of_transactions.as_ref().map_or_else(|| begin.to_owned(), |settings| format!("{begin}; {settings}"))
+    }
+
+    fn is_pooled(&self) -> bool {
+        self.settings_of_transactions.is_some()
     }
 
     /// Runs a command without parameters and results.
@@ -109,33 +122,46 @@ impl Connection {
         }
     }
 
-    /// Runs a query, which is measured.
+    /// Runs a query, which is measured. In a pooled connection it is a transaction, or part of one.
     async fn measured<'q, T>(
         &mut self,
         query: impl Execute<'q, Postgres>,
         run: impl AsyncFnOnce(&mut PgConnection, LookedAt) -> Result<T, sqlx::Error>,
     ) -> Result<T, sqlx::Error> {
         let query = LookedAt::new(query)?;
-        let query = if self.settings.is_some() { query.once() } else { query };
+        if !self.is_pooled() {
+            return self.measured_here(query, run).await;
+        }
+        let query = query.once();
+        if self.depth > 0 {
+            return self.measured_here(query, run).await;
+        }
+        let mut transaction = self.begin().await?;
+        let done = transaction.measured_here(query, run).await;
+        match done {
+            Ok(done) => transaction.commit().await.map(|()| done),
+            Err(error) => {
+                // Why the statement failed says more than why that does.
+                let _ = transaction.rollback().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn measured_here<T>(
+        &mut self,
+        query: LookedAt,
+        run: impl AsyncFnOnce(&mut PgConnection, LookedAt) -> Result<T, sqlx::Error>,
+    ) -> Result<T, sqlx::Error> {
         let metrics = self.metrics.clone();
         let measured = metrics.begin(query.text().as_str());
-        let done = self.alone(async |conn| run(conn, query).await).await;
+        let done = self.in_time(async |conn| run(conn, query).await).await;
         measured.end(done.as_ref().err());
         done
     }
 
-    /// Runs one statement, in a transaction of its own if nothing else can keep its parts in one session.
-    async fn alone<T>(&mut self, run: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>) -> Result<T, sqlx::Error> {
-        let opening = (self.settings.is_some() && self.depth == 0).then(|| self.opening("begin"));
-        let done = timeout(self.limit(), async {
-            let live = self.ready().await?;
-            let Some(opening) = opening else { return run(live).await };
-            live.execute(AssertSqlSafe(opening)).await?;
-            let done = run(live).await;
-            live.execute(if done.is_ok() { "commit" } else { "rollback" }).await?;
-            done
-        });
-        let done = done.await;
+    async fn in_time<T>(&mut self, run: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>) -> Result<T, sqlx::Error> {
+        let done = timeout(self.limit(), async { run(self.ready().await?).await }).await;
         self.finish(done)
     }
 
@@ -170,11 +196,13 @@ impl Connection {
 
     /// A statement has ended: the connection can be used again, unless it is the connection that has failed.
     fn finish<T>(&mut self, done: Result<Result<T, sqlx::Error>, Elapsed>) -> Result<T, sqlx::Error> {
+        let is_silent = done.is_err();
         let missed = |_| Err(lost(io::ErrorKind::TimedOut, format!("the database did not answer within {} s", self.limit().as_secs())));
         let done = done.unwrap_or_else(missed);
         self.interrupted = done.as_ref().err().is_some_and(is_unavailable);
         if self.interrupted {
-            Object::pool(self.live.as_ref().expect(LIVE)).iter().for_each(|pool| pool.manager().note_loss());
+            let note = if is_silent { Connector::note_silence } else { Connector::note_loss };
+            Object::pool(self.live.as_ref().expect(LIVE)).iter().for_each(|pool| note(pool.manager()));
         }
         done
     }
@@ -205,7 +233,7 @@ impl Drop for Connection {
                     interrupted: true,
                     clock: self.clock.clone(),
                     metrics: self.metrics.clone(),
-                    settings: self.settings.clone(),
+                    settings_of_transactions: self.settings_of_transactions.clone(),
                     ..*self
                 };
                 runtime.spawn(async move { leaving.roll_back(depth).await });
@@ -238,13 +266,13 @@ impl<'c> Executor<'c> for &'c mut Connection {
     where
         'c: 'e,
     {
-        Box::pin(self.alone(async move |conn| conn.prepare_with(sql, parameters).await))
+        Box::pin(self.in_time(async move |conn| conn.prepare_with(sql, parameters).await))
     }
 
     fn describe<'e>(self, sql: SqlStr) -> BoxFuture<'e, Result<Describe<Postgres>, sqlx::Error>>
     where
         'c: 'e,
     {
-        Box::pin(self.alone(async move |conn| conn.describe(sql).await))
+        Box::pin(self.in_time(async move |conn| conn.describe(sql).await))
     }
 }

@@ -35,6 +35,13 @@ impl Connector {
         *self.lost_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
+    /// Notes that the answer of a connection has not come in time. Behind a pooler it may have waited for a session, and says nothing of others.
+    pub(super) fn note_silence(&self) {
+        if !self.servers.are_poolers() {
+            self.note_loss();
+        }
+    }
+
     fn was_lost_since(&self, used: Instant) -> bool {
         self.lost_at.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|lost| used <= lost)
     }
@@ -53,15 +60,14 @@ impl Manager for Connector {
         if metrics.age() > MAX_AGE || self.was_lost_since(metrics.recycled.unwrap_or(metrics.created)) {
             return Err(RecycleError::message("it is too old, or was lost with another one"));
         }
-        if metrics.last_used() < ASK_AFTER_IDLE && !self.servers.clock().is_stale() {
+        if metrics.last_used() < ASK_AFTER_IDLE && (self.servers.are_poolers() || !self.servers.clock().is_stale()) {
             return Ok(());
         }
         match timeout(ANSWER_TIMEOUT, self.servers.ask(conn)).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) | Err(_) => {
-                self.note_loss();
-                Err(RecycleError::message("it does not answer"))
-            }
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(_)) => self.note_loss(),
+            Err(_) => self.note_silence(),
         }
+        Err(RecycleError::message("it does not answer"))
     }
 }

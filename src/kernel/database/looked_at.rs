@@ -20,7 +20,8 @@ impl LookedAt {
         Ok(Self { arguments, persistent: query.persistent(), sql: query.sql() })
     }
 
-    /// The same query, of which the server keeps nothing for the next time.
+    /// The same query, of which the server keeps nothing for the next time. Its parameters and columns have types of PostgreSQL alone: others are
+    /// looked up by `sqlx` between its two parts, and the first part does not survive that.
     pub fn once(self) -> Self {
         Self { persistent: false, ..self }
     }

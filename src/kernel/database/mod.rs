@@ -68,8 +68,8 @@ impl DatabaseUrl {
 
 /// The connections of the owner of the tables: for housekeeping, for vacuuming, and for the indexes of declared extensions.
 const OWNERS_CONNECTIONS: u32 = 3;
-/// The connections without the pooler that requests are served by, for statements that may take long.
-const DIRECT_CONNECTIONS: u32 = 3;
+/// The connections past a pooler: for statements that may take long, and for the owner's work if the settings name no other owner.
+const DIRECT_CONNECTIONS: u32 = 5;
 /// The time of a statement of background work.
 const BACKGROUND_STATEMENT_TIMEOUT: Duration = Duration::from_secs(15);
 /// After so long between two statements of a transaction, the server rolls it back: its client has vanished. Until then its locks are
@@ -237,18 +237,21 @@ pub async fn server_version(pool: &Pool) -> Result<String, sqlx::Error> {
     sqlx::query_scalar!(r#"select current_setting('server_version') as "version!""#).fetch_one(pool).await
 }
 
-/// Whether the pooler that requests are served by leads to the database itself, with the same role; `None` without a pooler.
+/// Whether the pooler of the pool leads to the same schema of the same database with the same role; `None` without one.
 ///
 /// # Errors
 /// One of the two does not answer.
 pub async fn pooler_leads_there(pool: &Pool) -> Result<Option<bool>, sqlx::Error> {
-    let Some(direct) = pool.without_pooler() else { return Ok(None) };
     let there = async |pool: &Pool| {
-        let told =
-            sqlx::query_scalar!(r#"select concat_ws(' ', current_user, current_database(), pg_postmaster_start_time()) as "there!""#);
+        let told = sqlx::query_scalar!(
+            r#"select concat_ws(' ', current_user, current_database(), current_schema(), pg_postmaster_start_time()) as "there!""#
+        );
         told.fetch_one(pool).await
     };
-    Ok(Some(there(pool).await? == there(direct).await?))
+    match pool.is_pooled() {
+        true => Ok(Some(there(pool).await? == there(pool.direct()).await?)),
+        false => Ok(None),
+    }
 }
 
 /// The size of the database on its disk, in bytes.

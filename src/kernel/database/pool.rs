@@ -127,19 +127,24 @@ impl Pool {
         self.0.limits
     }
 
-    /// The servers that it connects to; without a pooler that gives each transaction another session.
+    /// PostgreSQL's servers, also if the pool connects by a pooler.
     pub fn servers(&self) -> &Servers {
         &self.direct().0.servers
     }
 
-    /// The pool for sessions that last longer than a transaction. It is this one, unless there is such a pooler.
-    fn direct(&self) -> &Self {
-        self.without_pooler().unwrap_or(self)
+    /// The pool whose sessions last longer than a transaction. It is this one, unless a pooler in transaction mode takes them away.
+    pub fn direct(&self) -> &Self {
+        self.0.companions.direct.as_ref().unwrap_or(self)
     }
 
-    /// The connections that such a pooler is not for, if there is one.
-    pub(super) fn without_pooler(&self) -> Option<&Self> {
-        self.0.companions.direct.as_ref()
+    /// Whether it connects by a pooler in transaction mode.
+    pub fn is_pooled(&self) -> bool {
+        self.0.servers.are_poolers()
+    }
+
+    /// A further pool that connects as this one does, by the pooler if there is one.
+    pub fn likewise(&self, name: &'static str, limits: Limits) -> Self {
+        self.beside(name, self.0.servers.clone(), limits)
     }
 
     /// The pool for what only the owner of the tables may do, such as adding and dropping partitions. It is this one, unless the settings

@@ -80,13 +80,20 @@ impl Servers {
         Self { options: options.collect(), shared: Arc::clone(&self.shared), ..*self }
     }
 
-    /// The same servers, by way of `poolers` in transaction mode.
+    /// The same servers, by way of `poolers` in transaction mode. What the URL asks of sessions is asked of those too, such as the schema.
     pub fn by_way_of(&self, poolers: Self) -> Self {
+        let asked = session::asked(&self.options[0]);
+        let options = poolers.options.into_iter().map(|options| options.options(asked.iter().map(|(name, value)| (name, value))));
         let shared = Shared { found: AtomicUsize::default(), clock: self.shared.clock.clone() };
-        Self { options: poolers.options, role: self.role, pooled: true, shared: Arc::new(shared) }
+        Self { options: options.collect(), role: self.role, pooled: true, shared: Arc::new(shared) }
     }
 
-    /// What each transaction begins with, if it cannot rely on the settings of its session.
+    /// Whether they are poolers in transaction mode.
+    pub fn are_poolers(&self) -> bool {
+        self.pooled
+    }
+
+    /// What each transaction sets, if it cannot rely on its session.
     pub fn settings_of_transactions(&self) -> Option<String> {
         self.pooled.then(|| session::set_locally(self.last_writable()))
     }
@@ -168,7 +175,10 @@ impl Servers {
         if is_another {
             return Err(self.role.refusal().into());
         }
-        self.shared.clock.note(time, asked, Instant::now());
+        // A pooler may be slow to answer, and may still lead to the server of before a failover.
+        if !self.pooled {
+            self.shared.clock.note(time, asked, Instant::now());
+        }
         Ok(has_settings)
     }
 }

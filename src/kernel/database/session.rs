@@ -9,7 +9,7 @@ pub(super) const MARK: (&str, &str) = ("portico.session", "set");
 
 /// Sets what `options` ask for.
 pub(super) async fn set<'c>(conn: impl Executor<'c, Database = Postgres>, options: &PgConnectOptions) -> Result<(), sqlx::Error> {
-    let (names, values): (Vec<_>, Vec<_>) = options.get_options().map(settings).unwrap_or_default().into_iter().unzip();
+    let (names, values): (Vec<_>, Vec<_>) = asked(options).into_iter().unzip();
     sqlx::query("select set_config(name, value, false) from unnest($1::text[], $2::text[]) as setting (name, value)")
         .bind(names)
         .bind(values)
@@ -20,12 +20,17 @@ pub(super) async fn set<'c>(conn: impl Executor<'c, Database = Postgres>, option
 
 /// A command that sets for the rest of a transaction what `options` ask for.
 pub(super) fn set_locally(options: &PgConnectOptions) -> String {
-    let asked = options.get_options().map(settings).unwrap_or_default();
-    // Those of the connection to the client, which is the pooler, are its own affair.
-    let of_statements = asked.iter().filter(|(name, _)| *name != MARK.0 && !name.starts_with("tcp_") && !name.starts_with("client_"));
+    let asked = asked(options);
+    // The connection between the server and the pooler is an affair of those two.
+    let of_statements = asked.iter().filter(|(name, _)| *name != MARK.0 && !name.starts_with("tcp_"));
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let set = of_statements.map(|(name, value)| format!("set_config({}, {}, true)", quoted(name), quoted(value)));
     format!("select {}", set.collect::<Vec<_>>().join(", "))
+}
+
+/// What the options ask for: names and values.
+pub(super) fn asked(options: &PgConnectOptions) -> Vec<(String, String)> {
+    options.get_options().map(settings).unwrap_or_default()
 }
 
 /// The settings in the words of a command line, in which a backslash takes the meaning of a space: `-c timezone=UTC`.
@@ -57,8 +62,7 @@ mod tests {
 
     #[test]
     fn a_transaction_sets_what_concerns_its_statements() {
-        let asked =
-            [MARK, ("search_path", "it's, public"), ("tcp_user_timeout", "8s"), ("client_connection_check_interval", "1s"), ("jit", "off")];
+        let asked = [MARK, ("search_path", "it's, public"), ("tcp_user_timeout", "8s"), ("jit", "off")];
         let set = set_locally(&PgConnectOptions::new_without_pgpass().options(asked));
         assert_eq!(set, "select set_config('search_path', 'it''s, public', true), set_config('jit', 'off', true)");
     }

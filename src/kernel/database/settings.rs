@@ -17,7 +17,7 @@ pub struct Settings {
     /// The URL of the role that owns the tables, if that of `url` does not.
     #[serde(deserialize_with = "settings::optional")]
     pub owner_url: Option<DatabaseUrl>,
-    /// A pooler in transaction mode in front of the database, which requests are served by.
+    /// The same database by way of a pooler in transaction mode, for the connections of requests.
     #[serde(deserialize_with = "settings::optional")]
     pub pooler_url: Option<DatabaseUrl>,
     /// A hot standby of the database, which lists and figures are read from.

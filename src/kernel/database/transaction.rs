@@ -35,16 +35,21 @@ impl<'c> From<&'c mut Connection> for Held<'c> {
 impl<'c> Transaction<'c> {
     pub(super) async fn begin(connection: impl Into<Held<'c>>, statement: &'static str) -> Result<Self, sqlx::Error> {
         let mut transaction = Self { connection: connection.into(), open: false };
-        let begin = match transaction.depth {
+        let outer = transaction.depth;
+        let begin = match outer {
             0 => transaction.opening(statement),
-            outer => format!("savepoint inner_{}", outer + 1),
+            _ => format!("savepoint inner_{}", outer + 1),
         };
         // What begins it is part of it already.
         transaction.depth += 1;
-        let begun = transaction.command(begin).await;
-        transaction.open = begun.is_ok();
-        transaction.depth -= usize::from(begun.is_err());
-        begun.map(|()| transaction)
+        if let Err(error) = transaction.command(begin).await {
+            transaction.depth = outer;
+            // It may have begun before its settings were refused.
+            transaction.given_up = transaction.given_up.or((outer == 0).then_some(1));
+            return Err(error);
+        }
+        transaction.open = true;
+        Ok(transaction)
     }
 
     /// Commits.

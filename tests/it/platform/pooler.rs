@@ -1,18 +1,22 @@
 //! A pooler in front of the database (`docs/operating.md`, "Poolers").
 
 use std::collections::BTreeSet;
+use std::pin::pin;
+use std::time::Duration;
 
 use futures::future::{join_all, try_join_all};
 use portico::events;
-use portico::kernel::database::{Notifications, Pool, took_too_long};
+use portico::kernel::database::{Notifications, Pool, pooler_leads_there, took_too_long};
 use reqwest::Method;
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
+use tokio::time::timeout;
 
+use crate::platform::schemas::schema;
 use crate::support::customers::PHONE;
 use crate::support::pooler::{Mode, Pooler};
 use crate::support::program::portico;
-use crate::support::waiting::in_time;
+use crate::support::waiting::{in_time, until};
 use crate::support::{World, database};
 
 /// The settings of the session or transaction that a statement runs in.
@@ -41,7 +45,7 @@ async fn session(pool: &Pool, seconds: f64) -> Result<i32, sqlx::Error> {
 /// A world on a database of its own whose requests are served by a pooler in transaction mode, with these other settings.
 async fn pooled(changes: &[(&str, &str)]) -> Option<(World, Pooler)> {
     let database = database::fresh().await;
-    let pooler = pooler(&database, Mode::Transaction(SESSIONS))?;
+    let pooler = pooler(&database, Mode::Transaction(Some(SESSIONS)))?;
     let url = pooler.url(&database);
     Some((World::on(&database, &[&[("database.pooler_url", url.as_str())], changes].concat()).await, pooler))
 }
@@ -130,15 +134,71 @@ async fn behind_a_pooler_in_transaction_mode_what_fails_or_is_given_up_leaves_no
 }
 
 #[tokio::test]
+async fn behind_a_pooler_in_transaction_mode_a_statement_that_nobody_waits_for_ends() {
+    let Some((world, _pooler)) = pooled(&[("database.statement_timeout", "10m")]).await else { return };
+    timeout(Duration::from_millis(100), session(&world.pool, 600.0)).await.expect_err("nobody waits for it");
+    let direct = database::pool(&world.database);
+    let running = "select count(*) from pg_stat_activity
+                   where datname = current_database() and query like '%from pg_sleep%' and pid <> pg_backend_pid() and state = 'active'";
+    until("the server has noticed", async || sqlx::query_scalar::<_, i64>(running).fetch_one(&direct).await.unwrap() == 0).await;
+    world.register(PHONE).await;
+}
+
+#[tokio::test]
+async fn behind_a_pooler_in_transaction_mode_statements_have_the_schema_of_the_url() {
+    let database = database::empty().await;
+    let Some(pooler) = pooler(&database, Mode::Transaction(Some(SESSIONS))) else { return };
+    let schema = schema(&database, "shop_a").await;
+    let world = World::on(&schema, &[("database.pooler_url", &pooler.url(&database))]).await;
+    let signed_in = world.register(PHONE).await;
+    world.storefront_get("customers/me").token(signed_in["token"].as_str().unwrap()).send().await.ok(200);
+    assert_eq!(pooler_leads_there(&world.pool).await.unwrap(), Some(true));
+}
+
+/// What is not PostgreSQL's own is looked up by the driver, between the two parts in which it sends a statement.
+#[tokio::test]
+async fn the_schema_has_no_types_of_its_own() {
+    let pool = database::pool(&database::fresh().await);
+    let own = "select count(*) from pg_type where typnamespace = 'public'::regnamespace and typtype in ('e', 'd', 'r', 'm')";
+    assert_eq!(sqlx::query_scalar::<_, i64>(own).fetch_one(&pool).await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn an_instance_is_ready_while_its_pooler_is_busy_and_not_while_it_is_away() {
+    let Some((world, mut pooler)) = pooled(&[]).await else { return };
+    let ready = async || world.request(Method::GET, "/readyz").send().await;
+    ready().await.ok(200);
+    // Longer than a check waits.
+    let mut busy = pin!(join_all((0..SESSIONS).map(|_| session(&world.pool, 4.0))));
+    let answered = loop {
+        tokio::select! {
+            answered = &mut busy => break answered,
+            answer = ready() => drop(answer.ok(200)),
+        }
+    };
+    assert!(answered.iter().all(Result::is_ok));
+
+    let url = pooler.url(&world.database);
+    let doctor = async |what: &str| doctor(&[("database.url", &world.database), ("database.pooler_url", &url)], what).await;
+    assert!(doctor("pooler").await.starts_with("ok"));
+    pooler.stop();
+    until("the instance is not ready", async || ready().await.status == 503).await;
+    ready().await.refused(503, "database_unavailable");
+    assert!(doctor("pooler").await.starts_with("BAD"));
+    assert!(doctor("database").await.starts_with("ok"));
+}
+
+#[tokio::test]
 async fn the_doctor_says_whether_the_pooler_leads_to_the_database() {
     let Some((world, pooler)) = pooled(&[]).await else { return };
-    let report = async |pooler: String| {
-        let settings = [("database.url", world.database.as_str()), ("database.pooler_url", &pooler)];
-        let output = portico(&["doctor"], &settings).output().await.unwrap();
-        let report = String::from_utf8(output.stdout).unwrap();
-        report.lines().find(|line| line.contains("pooler  ")).unwrap_or_else(|| panic!("{report}")).trim().to_owned()
-    };
-    assert!(report(pooler.url(&world.database)).await.starts_with("ok"));
-    let elsewhere = report(pooler.url(&database::fresh().await)).await;
-    assert!(elsewhere.starts_with("BAD") && elsewhere.contains("another database"), "{elsewhere}");
+    let elsewhere = pooler.url(&database::fresh().await);
+    let said = doctor(&[("database.url", &world.database), ("database.pooler_url", &elsewhere)], "pooler").await;
+    assert!(said.starts_with("BAD") && said.contains("another schema or database"), "{said}");
+}
+
+/// What `portico doctor` says of `what`.
+async fn doctor(settings: &[(&str, &str)], what: &str) -> String {
+    let report = String::from_utf8(portico(&["doctor"], settings).output().await.unwrap().stdout).unwrap();
+    let line = report.lines().find(|line| line[6..].starts_with(&format!("{what}  ")));
+    line.unwrap_or_else(|| panic!("{report}")).to_owned()
 }

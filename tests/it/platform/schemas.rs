@@ -17,7 +17,7 @@ use crate::support::receiver::Receiver;
 use crate::support::{World, database};
 
 /// The URL of a schema of this database, with all migrations.
-async fn schema(database: &str, schema: &str) -> String {
+pub async fn schema(database: &str, schema: &str) -> String {
     let pool = database::pool(database);
     pool.execute(AssertSqlSafe(format!("create schema {schema}"))).await.unwrap();
     pool.close().await;

@@ -23,20 +23,21 @@ const FOR_ALL: &str = "PORTICO_TEST_POOLER";
 /// Where Debian has it, which is not in everybody's path.
 const PROGRAM: &str = "/usr/sbin/pgbouncer";
 /// Ends a program with whoever holds the other end of the input.
-const UNTIL_THE_INPUT_ENDS: &str = r#""$@" & read -r _; kill $!"#;
+const UNTIL_THE_INPUT_ENDS: &str = r#""$@" & read -r _; kill $!; wait"#;
 
 static OF_ALL: OnceLock<Pooler> = OnceLock::new();
 
 pub enum Mode {
     /// A connection has a session of its own.
     Session,
-    /// Each transaction has one of so many sessions for a database.
-    Transaction(u32),
+    /// Each transaction has one of so many sessions for a database; as many as the guide has if it does not matter.
+    Transaction(Option<u32>),
 }
 
+/// It ends with this, or with the tests.
 pub struct Pooler {
     directory: TemporaryDirectory,
-    _program: Child,
+    program: Child,
 }
 
 impl Pooler {
@@ -49,17 +50,18 @@ impl Pooler {
         let server = Url::parse(database).unwrap();
         let (host, port, user) = (percent_decode(server.host_str().unwrap()), server.port().unwrap_or(5432), server.username());
         let password = server.password().map(|password| format!(" password={}", percent_decode(password))).unwrap_or_default();
-        let (words, sessions) = match mode {
-            Mode::Session => ("in *session* mode", 100),
-            Mode::Transaction(sessions) => ("in *transaction* mode", sessions),
+        let (words, size) = match mode {
+            Mode::Session => ("in *session* mode", " pool_size=100".to_owned()),
+            Mode::Transaction(sessions) => {
+                ("in *transaction* mode", sessions.map(|sessions| format!(" pool_size={sessions}")).unwrap_or_default())
+            }
         };
         let guide = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operating.md")).unwrap();
         let (_, shown) = guide.split_once(words).unwrap();
         let place = directory.path().display();
         let settings = format!(
-            "[databases]\n* = host={host} port={port} user={user}{password}\n[pgbouncer]\nlisten_addr =\nlisten_port = 6432\n\
-             unix_socket_dir = {place}\nauth_type = any\nmax_client_conn = 2000\ndefault_pool_size = {sessions}\n\
-             server_idle_timeout = 5\n{}",
+            "[databases]\n* = host={host} port={port} user={user}{password}{size}\n[pgbouncer]\nlisten_addr =\nlisten_port = 6432\n\
+             unix_socket_dir = {place}\nauth_type = any\nserver_idle_timeout = 5\n{}",
             block(shown, "ini")
         );
         let file = directory.path().join("pgbouncer.ini");
@@ -78,7 +80,13 @@ impl Pooler {
             assert!(Instant::now() < patience, "the pooler does not listen");
             sleep(Duration::from_millis(10));
         }
-        Some(Self { directory, _program: program })
+        Some(Self { directory, program })
+    }
+
+    /// Ends it: nobody connects by it any more.
+    pub fn stop(&mut self) {
+        drop(self.program.stdin.take());
+        self.program.wait().unwrap();
     }
 
     /// The URL of a database by way of the pooler.
@@ -95,7 +103,7 @@ impl Pooler {
 pub fn in_front_of(database: &str, settings: &Settings) -> Settings {
     let has_own = settings.pooler_url.is_some() || settings.max_connections.get() == 1 || !is_of_all(database);
     let url = (env::var_os(FOR_ALL).is_some() && !has_own).then(|| {
-        let of_all = OF_ALL.get_or_init(|| Pooler::start(database, Mode::Transaction(20)).expect("PgBouncer is installed"));
+        let of_all = OF_ALL.get_or_init(|| Pooler::start(database, Mode::Transaction(None)).expect("PgBouncer is installed"));
         of_all.url(database).parse().unwrap()
     });
     Settings { pooler_url: url.or_else(|| settings.pooler_url.clone()), ..settings.clone() }
