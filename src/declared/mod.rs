@@ -33,10 +33,9 @@
 //! settings  start             which files are loaded, and the database in line with them
 //! schemas  indexes  record    what the database needs for them, and their records as resources
 //! state                       the kinds with their pool
-//! declaration  body  queries  a parsed file, the body of a request, the statements
+//! declaration  queries        a parsed file, the statements
 //! ```
 
-mod body;
 mod declaration;
 mod indexes;
 mod queries;

@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 use sqlx::types::Json;
 
 use crate::callers::Area;
-use crate::declared::body::Members;
 use crate::declared::{Declaration, DeclaredState};
 use crate::events::EventName;
 use crate::kernel::ids::DeclaredId;
+use crate::kernel::json::Members;
 use crate::kernel::json_schema::SchemaViolation;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::resources::{Change, Editable, New, PublishesEvents, Record, RecordTransaction, Resource, ResourceDescriptor};

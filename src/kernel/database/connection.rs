@@ -102,10 +102,6 @@ impl Connection {
         self.settings_of_transactions.as_ref().map_or_else(|| begin.to_owned(), |settings| format!("{begin}; {settings}"))
     }
 
-    fn is_pooled(&self) -> bool {
-        self.settings_of_transactions.is_some()
-    }
-
     /// Runs a command without parameters and results.
     pub(super) async fn command(&mut self, sql: String) -> Result<(), sqlx::Error> {
         self.execute(AssertSqlSafe(sql)).await.map(drop)
@@ -116,29 +112,27 @@ impl Connection {
     where
         E: 'q + Execute<'q, Postgres>,
     {
-        match self.measured(query, async |conn, query| conn.fetch_many(query).try_collect::<Vec<_>>().await).await {
+        match self.answer(query, async |conn, query| conn.fetch_many(query).try_collect::<Vec<_>>().await).await {
             Ok(results) => results.into_iter().map(Ok).collect(),
             Err(error) => vec![Err(error)],
         }
     }
 
-    /// Runs a query, which is measured. In a pooled connection it is a transaction, or part of one.
-    async fn measured<'q, T>(
+    /// Runs a query. Behind a pooler that takes a transaction, which is its own if none is open.
+    async fn answer<'q, T>(
         &mut self,
         query: impl Execute<'q, Postgres>,
         run: impl AsyncFnOnce(&mut PgConnection, LookedAt) -> Result<T, sqlx::Error>,
     ) -> Result<T, sqlx::Error> {
         let query = LookedAt::new(query)?;
-        if !self.is_pooled() {
-            return self.measured_here(query, run).await;
+        if self.settings_of_transactions.is_none() {
+            return self.measured(query, run).await;
         }
-        let query = query.once();
         if self.depth > 0 {
-            return self.measured_here(query, run).await;
+            return self.measured(query.once(), run).await;
         }
         let mut transaction = self.begin().await?;
-        let done = transaction.measured_here(query, run).await;
-        match done {
+        match transaction.measured(query.once(), run).await {
             Ok(done) => transaction.commit().await.map(|()| done),
             Err(error) => {
                 // Why the statement failed says more than why that does.
@@ -148,7 +142,7 @@ impl Connection {
         }
     }
 
-    async fn measured_here<T>(
+    async fn measured<T>(
         &mut self,
         query: LookedAt,
         run: impl AsyncFnOnce(&mut PgConnection, LookedAt) -> Result<T, sqlx::Error>,
@@ -259,7 +253,7 @@ impl<'c> Executor<'c> for &'c mut Connection {
         'c: 'e,
         E: 'q + Execute<'q, Postgres>,
     {
-        Box::pin(self.measured(query, async |conn, query| conn.fetch_optional(query).await))
+        Box::pin(self.answer(query, async |conn, query| conn.fetch_optional(query).await))
     }
 
     fn prepare_with<'e>(self, sql: SqlStr, parameters: &'e [PgTypeInfo]) -> BoxFuture<'e, Result<PgStatement, sqlx::Error>>

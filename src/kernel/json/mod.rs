@@ -71,8 +71,8 @@ fn takes(content_type: Option<&[u8]>) -> bool {
     essence == b"application/json" || essence.ends_with(b"+json")
 }
 
-/// The fields of a JSON object, for handlers that read them one by one. A duplicate field is an error, as it is for a struct.
-#[derive(Debug)]
+/// The fields of a JSON object, for those who read them one by one. A duplicate field is an error, as it is for a struct.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Members(pub Map<String, Value>);
 
 impl<'de> Deserialize<'de> for Members {
@@ -238,5 +238,13 @@ mod tests {
         assert!(parse::<Value>(format!("{{\"x\":{}}}", nested(99)).as_bytes()).is_ok());
         let refused = parse::<Value>(format!("{{\"x\":{}}}", nested(100)).as_bytes()).unwrap_err();
         assert_eq!(refused.body("r")["detail"], "The body is nested too deeply.");
+    }
+
+    #[test]
+    fn a_member_that_stands_there_twice_is_refused() {
+        let read = serde_json::from_str::<Members>;
+        assert_eq!(read(r#"{"a":1,"b":{}}"#).unwrap().0.len(), 2);
+        assert!(read(r#"{"a":1,"a":1}"#).unwrap_err().to_string().starts_with("duplicate field `a`"));
+        assert!(read("[]").is_err());
     }
 }
