@@ -29,7 +29,8 @@ async fn every_way(world: &World) -> Vec<(&'static str, Value)> {
 
 #[tokio::test]
 async fn a_sign_in_without_an_audit_entry_fails() {
-    let world = IdentityProvider::start().await.world(&[]).await;
+    let provider = IdentityProvider::start().await;
+    let world = provider.world(&[]).await;
     let ways = every_way(&world).await;
     let at_first = world.count(TOKENS).await;
     sqlx::query("alter table sign_ins add constraint full_disk check (outcome <> 'signed_in') not valid")
@@ -57,7 +58,8 @@ async fn a_sign_in_without_an_audit_entry_fails() {
 
 #[tokio::test]
 async fn the_audit_has_no_success_without_a_token() {
-    let world = IdentityProvider::start().await.world(&[]).await;
+    let provider = IdentityProvider::start().await;
+    let world = provider.world(&[]).await;
     let ways = every_way(&world).await;
     let at_first = world.count(SIGNED_IN).await;
     sqlx::query("alter table customer_tokens add constraint full_disk check (false) not valid").execute(&world.pool).await.unwrap();
