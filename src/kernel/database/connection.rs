@@ -107,15 +107,12 @@ impl Connection {
         self.execute(AssertSqlSafe(sql)).await.map(drop)
     }
 
-    /// All results of a statement, or an error.
-    pub(super) async fn run<'q, E>(&mut self, query: E) -> Vec<Result<Either<PgQueryResult, PgRow>, sqlx::Error>>
+    /// All results of a statement.
+    pub(super) async fn run<'q, E>(&mut self, query: E) -> Result<Vec<Either<PgQueryResult, PgRow>>, sqlx::Error>
     where
         E: 'q + Execute<'q, Postgres>,
     {
-        match self.answer(query, async |conn, query| conn.fetch_many(query).try_collect::<Vec<_>>().await).await {
-            Ok(results) => results.into_iter().map(Ok).collect(),
-            Err(error) => vec![Err(error)],
-        }
+        self.answer(query, async |conn, query| conn.fetch_many(query).try_collect().await).await
     }
 
     /// Runs a query. Behind a pooler that takes a transaction, which is its own if none is open.
@@ -202,6 +199,13 @@ impl Connection {
     }
 }
 
+/// The results of a statement, as `sqlx` wants them.
+pub(super) fn one_by_one<'e, T: Send + 'e>(
+    results: impl Future<Output = Result<Vec<T>, sqlx::Error>> + Send + 'e,
+) -> BoxStream<'e, Result<T, sqlx::Error>> {
+    stream::once(results).map_ok(|results| stream::iter(results.into_iter().map(Ok))).try_flatten().boxed()
+}
+
 /// The statement that ends the transaction of this depth, and those within it.
 pub(super) fn roll_back(depth: usize) -> String {
     match depth {
@@ -245,7 +249,7 @@ impl<'c> Executor<'c> for &'c mut Connection {
         'c: 'e,
         E: 'q + Execute<'q, Postgres>,
     {
-        stream::once(self.run(query)).flat_map(stream::iter).boxed()
+        one_by_one(self.run(query))
     }
 
     fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, Result<Option<PgRow>, sqlx::Error>>

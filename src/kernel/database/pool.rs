@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use deadpool::managed::{self, Object, PoolError, QueueMode, Timeouts};
 use deadpool::{Runtime, Status};
 use futures::future::BoxFuture;
-use futures::stream::{self, BoxStream, StreamExt};
+use futures::stream::BoxStream;
 use sqlx::postgres::{PgQueryResult, PgRow, PgStatement, PgTypeInfo};
 use sqlx::{Connection as _, Describe, Either, Execute, Executor, Postgres, SqlStr};
 use tokio::time::timeout;
 use uuid::Uuid;
 
 use crate::kernel::clock::Clock;
-use crate::kernel::database::connection::Connection;
+use crate::kernel::database::connection::{Connection, one_by_one};
 use crate::kernel::database::connector::Connector;
 use crate::kernel::database::metrics::{Metrics, Waits};
 use crate::kernel::database::replica::Replica;
@@ -259,13 +259,7 @@ impl<'p> Executor<'p> for &Pool {
         E: 'q + Execute<'q, Postgres>,
     {
         let pool = self.clone();
-        let done = async move {
-            match pool.acquire().await {
-                Ok(mut conn) => conn.run(query).await,
-                Err(error) => vec![Err(error)],
-            }
-        };
-        stream::once(done).flat_map(stream::iter).boxed()
+        one_by_one(async move { pool.acquire().await?.run(query).await })
     }
 
     fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, Result<Option<PgRow>, sqlx::Error>>
