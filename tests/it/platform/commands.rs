@@ -17,7 +17,7 @@ use crate::support::World;
 use crate::support::card_provider::CardProvider;
 use crate::support::customers::{EMAIL, PASSWORD, token};
 use crate::support::identity_provider::IdentityProvider;
-use crate::support::program::{Service, portico, printed, refused};
+use crate::support::program::{Service, finding, portico, printed, refused};
 use crate::support::smtp::SmtpSink;
 use crate::support::waiting::in_time;
 
@@ -149,20 +149,15 @@ async fn a_setting_of_zero_is_refused_by_name() {
     }
 }
 
-/// The line of the doctor's report about `what`.
-fn line<'a>(report: &'a str, what: &str) -> &'a str {
-    report.lines().find(|line| line[6..].starts_with(what)).unwrap_or_else(|| panic!("{what}: {report}"))
-}
-
 #[tokio::test]
 async fn the_doctor_checks_configuration_and_connectivity_of_each_external_service() {
     let world = World::new().await;
     let database = ("database.url", world.database.as_str());
     let report = printed(&["doctor"], &[database]).await;
     for what in ["texts", "mail", "sign-in by idp-a", "sign-in by idp-b", "sign-in by idp-c", "cards"] {
-        assert!(line(&report, what).starts_with("note"), "{report}");
+        assert!(finding(&report, what).starts_with("note"), "{report}");
     }
-    assert!(line(&report, "database").starts_with("ok") && line(&report, "migrations").starts_with("ok"), "{report}");
+    assert!(finding(&report, "database").starts_with("ok") && finding(&report, "migrations").starts_with("ok"), "{report}");
 
     let (idp, cards, texts, mail) =
         (IdentityProvider::start().await, CardProvider::start().await, MockServer::start().await, SmtpSink::start(false).await);
@@ -201,7 +196,7 @@ async fn the_doctor_checks_configuration_and_connectivity_of_each_external_servi
         ("sign-in by idp-c", "is configured, and accepts the app id and its secret"),
         ("cards", "the keys of 1 gateways can be used"),
     ] {
-        assert!(line(&report, what).starts_with("ok") && line(&report, what).contains(words), "{report}");
+        assert!(finding(&report, what).starts_with("ok") && finding(&report, what).contains(words), "{report}");
     }
     assert!(report.contains("note  texts            log sends nothing"), "{report}");
     assert!(texts.received_requests().await.unwrap().iter().all(|request| request.headers.get("authorization").is_none()));
@@ -218,7 +213,7 @@ async fn the_doctor_checks_configuration_and_connectivity_of_each_external_servi
         (vec![("application_key", another_key)], "cards", "cannot decrypt the secret keys of 1 of 1 gateways"),
     ] {
         let (healthy, report) = doctor(with(&changes)).await;
-        assert!(!healthy && line(&report, what).starts_with("BAD") && line(&report, what).contains(words), "{report}");
+        assert!(!healthy && finding(&report, what).starts_with("BAD") && finding(&report, what).contains(words), "{report}");
         assert!(!report.contains("graph secret"), "{report}");
     }
 }

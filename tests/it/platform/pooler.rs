@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use crate::platform::schemas::schema;
 use crate::support::customers::PHONE;
 use crate::support::pooler::{Mode, Pooler};
-use crate::support::program::portico;
+use crate::support::program::{finding, portico};
 use crate::support::waiting::{in_time, until};
 use crate::support::{World, database};
 
@@ -198,7 +198,6 @@ async fn the_doctor_says_whether_the_pooler_leads_to_the_database() {
 
 /// What `portico doctor` says of `what`.
 async fn doctor(settings: &[(&str, &str)], what: &str) -> String {
-    let report = String::from_utf8(portico(&["doctor"], settings).output().await.unwrap().stdout).unwrap();
-    let line = report.lines().find(|line| line[6..].starts_with(&format!("{what}  ")));
-    line.unwrap_or_else(|| panic!("{report}")).to_owned()
+    let report = portico(&["doctor"], settings).output().await.unwrap().stdout;
+    finding(&String::from_utf8(report).unwrap(), &format!("{what}  ")).to_owned()
 }

@@ -12,7 +12,7 @@ use url::Url;
 use crate::platform::companies::fill;
 use crate::support::World;
 use crate::support::database;
-use crate::support::program::{portico, printed, refused};
+use crate::support::program::{finding, portico, printed, refused};
 use crate::support::waiting::until;
 
 const GUIDE: &str = include_str!("../../../docs/operating.md");
@@ -58,8 +58,7 @@ impl Roles {
     /// What `portico doctor` says of the roles.
     async fn judged(&self) -> String {
         let Output { stdout, .. } = portico(&["doctor"], &self.settings()).output().await.unwrap();
-        let said = String::from_utf8(stdout).unwrap();
-        said.lines().find(|line| line.contains("roles  ")).unwrap_or_else(|| panic!("{said}")).to_owned()
+        finding(&String::from_utf8(stdout).unwrap(), "roles  ").to_owned()
     }
 
     /// Executes a statement about the role `guest`.

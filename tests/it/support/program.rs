@@ -21,6 +21,11 @@ pub fn portico(arguments: &[&str], settings: &[(&str, &str)]) -> Command {
     set_up(Command::new(THIS), arguments, settings)
 }
 
+/// The line of a report of `portico doctor` about `what`.
+pub fn finding<'a>(report: &'a str, what: &str) -> &'a str {
+    report.lines().find(|line| line[6..].starts_with(what)).unwrap_or_else(|| panic!("{what}: {report}"))
+}
+
 const THIS: &str = env!("CARGO_BIN_EXE_portico");
 
 /// One of several versions of the program.
