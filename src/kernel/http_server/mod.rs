@@ -4,12 +4,14 @@
 //! A client that sends slowly, reads slowly or does nothing holds a place and nothing else. No address gets so many places that others
 //! are kept out.
 
+mod closing;
 mod parting;
 mod patient_stream;
 mod places;
 
+use std::convert::Infallible;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::pin::pin;
 use std::sync::Arc;
@@ -18,19 +20,20 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::connect_info::IntoMakeServiceWithConnectInfo;
-use axum::http::StatusCode;
+use axum::http::{Request, StatusCode};
 use axum::response::Response;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::SndBuf;
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::Service;
-use tower::util::MapResponse;
+use tower::util::{MapRequest, MapResponse};
 
 use crate::kernel::client_address::TrustedProxies;
 use crate::kernel::error_chain::chain;
@@ -41,11 +44,10 @@ use places::{Place, Places};
 
 /// The time that requests in flight get to finish during shutdown.
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(15);
-/// The time in which a client that is connected can still send a request during shutdown. One that has sent nothing yet would be closed with
-/// the request on its way.
+/// The time in which a client that is connected can still send a request during shutdown, which may be on its way.
 const LAST_REQUEST: Duration = Duration::from_millis(100);
-/// The maximum number of clients that are accepted when the listener closes: as many as Linux keeps waiting by default.
-const BACKLOG: usize = 4_096;
+/// That of a client that has sent none. It has connected in order to send one, and may be held up in between.
+const FIRST_REQUEST: Duration = Duration::from_secs(1);
 /// The maximum size of a request head, in bytes. Legitimate heads have a few hundred bytes, and any client can make the server
 /// buffer one.
 const MAX_HEAD_LEN: usize = 64 * 1024;
@@ -80,21 +82,24 @@ pub struct EndsAt(pub Instant);
 /// gets status 431, one that is no HTTP gets 400, both with a problem document. An idle connection counts as one that has not sent its
 /// head. A connection is reset if its client does not read a response for [`Limits::write_timeout`], however many requests it has sent
 /// ahead.
-pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stopping: CancellationToken) -> io::Result<Leftover> {
+pub async fn serve(listener: std::net::TcpListener, router: Router, limits: Limits, stopping: CancellationToken) -> io::Result<Leftover> {
     listener.set_nonblocking(true)?;
     setsockopt(&listener, SndBuf, &SEND_BUFFER)?;
-    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let listener = TcpListener::from_std(listener)?;
     let mut places = Places::new(limits.connections, limits.connections_per_address, limits.proxies);
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_buf_size(MAX_HEAD_LEN);
     let services = router.into_make_service_with_connect_info::<SocketAddr>();
     let mut open =
         Open { http, services, write_timeout: limits.write_timeout, stopping: stopping.clone(), connections: TaskTracker::new() };
-    while let Some((stream, client, place)) = stopping.run_until_cancelled(accept(&listener, &mut places)).await {
-        open.serve(stream, client, place).await;
+    {
+        let mut accepting = pin!(open.accept(&listener, &mut places));
+        stopping.run_until_cancelled(accepting.as_mut()).await;
+        closing::connect_no_further_ones(&listener);
+        _ = timeout(closing::HANDSHAKES, accepting).await;
     }
-    for (stream, client, place) in connected_already(listener, &mut places)? {
-        open.serve(TcpStream::from_std(stream)?, client, place).await;
+    for (stream, client, place) in closing::connected_already(listener, &mut places)? {
+        open.serve(stream, client, place).await;
     }
     open.connections.close();
     Ok(Leftover(open.connections))
@@ -127,6 +132,14 @@ struct Open {
 }
 
 impl Open {
+    /// Serves whoever connects.
+    async fn accept(&mut self, listener: &TcpListener, places: &mut Places) -> Infallible {
+        loop {
+            let (stream, client, place) = accept(listener, places).await;
+            self.serve(stream, client, place).await;
+        }
+    }
+
     async fn serve(&mut self, stream: TcpStream, client: SocketAddr, place: Place) {
         // If the client has disconnected, setting the option fails. The first read detects it.
         _ = stream.set_nodelay(true);
@@ -135,6 +148,12 @@ impl Open {
         // Whether the last response refused a body that its client may still be sending.
         let (noting, unread) = (patience.clone(), Arc::new(AtomicBool::new(false)));
         let leaves_unread = Arc::clone(&unread);
+        let asked = Arc::new(AtomicBool::new(false));
+        let asks = Arc::clone(&asked);
+        let service = MapRequest::new(service, move |request: Request<Incoming>| {
+            asks.store(true, Ordering::Relaxed);
+            request
+        });
         let service = MapResponse::new(service, move |response: Response| {
             leaves_unread
                 .store(matches!(response.status(), StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE), Ordering::Relaxed);
@@ -150,7 +169,8 @@ impl Open {
             tokio::select! {
                 ended = connection.as_mut() => ended,
                 () = stopping.cancelled() => {
-                    if let Ok(ended) = timeout(LAST_REQUEST, connection.as_mut()).await {
+                    let time = if asked.load(Ordering::Relaxed) { LAST_REQUEST } else { FIRST_REQUEST };
+                    if let Ok(ended) = timeout(time, connection.as_mut()).await {
                         return ended;
                     }
                     patience.end_connection();
@@ -168,27 +188,8 @@ impl Open {
     }
 }
 
-/// The clients that the system has connected and nobody has accepted. They would be reset with the listener, and a request that they have
-/// sent may not be repeated.
-fn connected_already(listener: tokio::net::TcpListener, places: &mut Places) -> io::Result<Vec<(std::net::TcpStream, SocketAddr, Place)>> {
-    let (listener, mut connected) = (listener.into_std()?, Vec::new());
-    // As many as a listener keeps waiting; a client that is refused and comes again holds nobody up.
-    for _ in 0..BACKLOG {
-        let Some(free) = places.free_now() else { break };
-        match listener.accept() {
-            Ok((stream, client)) => {
-                stream.set_nonblocking(true)?;
-                connected.extend(places.give(free, client).map(|place| (stream, client, place)));
-            }
-            Err(error) if is_of_one_connection(&error) => {}
-            Err(_) => break,
-        }
-    }
-    Ok(connected)
-}
-
 /// Accepts the next connection that gets a place, once one is free.
-async fn accept(listener: &tokio::net::TcpListener, places: &mut Places) -> (TcpStream, SocketAddr, Place) {
+async fn accept(listener: &TcpListener, places: &mut Places) -> (TcpStream, SocketAddr, Place) {
     let mut free = places.free().await;
     loop {
         match listener.accept().await {

@@ -1,16 +1,21 @@
 //! How the program stops, and how it starts while its database is away: operating, "Starting and stopping".
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use futures::future::join_all;
 use portico::kernel::database::Pool;
 use sqlx::{AssertSqlSafe, Executor};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::support::World;
 use crate::support::own_postgres::OwnPostgres;
 use crate::support::program::{Service, ask_to_stop, portico, refused};
 use crate::support::waiting::{in_time, until};
+
+/// The clients that connect one time after the other.
+const CLIENTS: usize = 8;
 
 /// Makes the last migration that creates an index missing, so that it waits for whoever writes.
 async fn forget_a_migration(pool: &Pool) {
@@ -86,17 +91,45 @@ async fn the_log_says_how_the_service_stops() {
     }
 }
 
+/// Sends a last request, and reads the answer until the service closes the connection.
+async fn is_answered(mut client: TcpStream) {
+    client.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
+    let mut answer = String::new();
+    in_time("a client is answered", client.read_to_string(&mut answer)).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
 #[tokio::test]
 async fn who_is_connected_when_the_service_stops_is_answered() {
     let world = World::new().await;
-    // The system has connected the client, and the service has not seen it.
-    let mut client = TcpStream::connect(world.address).unwrap();
-    client.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
-    world.lifecycle.stopping().cancel();
-    let reading = tokio::task::spawn_blocking(move || {
-        let mut answer = String::new();
-        client.read_to_string(&mut answer).map(|_| answer)
+    let mut idle = TcpStream::connect(world.address).await.unwrap();
+    idle.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    in_time("a client is answered", idle.read_exact(&mut [0; 15])).await.unwrap();
+    // The system has connected these, and the service has not seen them.
+    let [quick, held_up] = [(); 2].map(|()| {
+        let client = std::net::TcpStream::connect(world.address).unwrap();
+        client.set_nonblocking(true).unwrap();
+        TcpStream::from_std(client).unwrap()
     });
-    let answer = in_time("the client is answered", reading).await.unwrap().unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    world.lifecycle.stopping().cancel();
+    is_answered(quick).await;
+    in_time("the client that was answered is let go", idle.read_to_end(&mut Vec::new())).await.unwrap();
+    is_answered(held_up).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_connects_while_the_service_stops_is_answered_or_refused() {
+    let world = World::new().await;
+    let (address, connected) = (world.address, AtomicUsize::new(0));
+    let connecting = async || {
+        while let Ok(client) = TcpStream::connect(address).await {
+            is_answered(client).await;
+            connected.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let stopping = async {
+        until("clients are answered", async || connected.load(Ordering::Relaxed) > 10 * CLIENTS).await;
+        world.lifecycle.stopping().cancel();
+    };
+    tokio::join!(join_all((0..CLIENTS).map(|_| connecting())), stopping);
 }
