@@ -13,6 +13,9 @@ use crate::support::receiver::{Receiver, Reply};
 use crate::support::waiting::until;
 use crate::webhooks::fanning_out::crowd;
 
+/// What is held stands still for as long as the story takes, on a busy machine too.
+const PATIENT: (&str, &str) = ("database.statement_timeout", "1m");
+
 /// Another company, and an endpoint that it has subscribed to all events.
 async fn neighbour(world: &World) -> (CompanyId, Receiver) {
     let (company, key) = world.another_company(&[Scope::Admin]).await;
@@ -54,7 +57,7 @@ const STANDS_STILL: &str = "select count(*) from pg_stat_activity where wait_eve
 
 #[tokio::test]
 async fn a_company_whose_fan_out_stands_still_delays_nobody() {
-    let world = World::with(&[("webhooks.poll_interval", "1h")]).await;
+    let world = World::with(&[("webhooks.poll_interval", "1h"), PATIENT]).await;
     world.subscriber("shop.test").await;
     crowd(&world, world.company, 600).await;
     let (other, prompt) = neighbour(&world).await;
@@ -73,7 +76,7 @@ async fn a_company_whose_fan_out_stands_still_delays_nobody() {
 
 #[tokio::test]
 async fn what_one_instance_fans_out_another_passes_over() {
-    let here = World::new().await;
+    let here = World::with(&[PATIENT]).await;
     let there = here.another_instance();
     here.subscriber("shop.test").await;
     let (other, _prompt) = neighbour(&here).await;
@@ -94,7 +97,7 @@ async fn what_one_instance_fans_out_another_passes_over() {
 
 #[tokio::test]
 async fn a_company_whose_claims_stand_still_delays_nobody() {
-    let world = World::with(&[("webhooks.poll_interval", "1h"), ("webhooks.endpoint_concurrency", "1")]).await;
+    let world = World::with(&[("webhooks.poll_interval", "1h"), ("webhooks.endpoint_concurrency", "1"), PATIENT]).await;
     world.subscriber("shop.test").await;
     let (other, prompt) = neighbour(&world).await;
     world.make_deliveries(2).await;
