@@ -1,4 +1,4 @@
-//! A name server on loopback, over UDP, that knows one address for every name and falls silent when it is told to.
+//! A name server on loopback, over UDP, that knows one address for every name, and falls silent or knows a name no more when it is told to.
 
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -21,6 +21,7 @@ pub struct Nameserver {
 #[derive(Default)]
 struct State {
     silent: Option<String>,
+    unknown: Option<String>,
     /// The questions about addresses, by name.
     asked: HashMap<String, usize>,
 }
@@ -46,6 +47,16 @@ impl Nameserver {
     /// From now on, questions about names that end like this get no answer.
     pub fn be_silent_about(&self, ending: &str) {
         self.state.lock().unwrap().silent = Some(ending.to_owned());
+    }
+
+    /// From now on, nobody has this name.
+    pub fn forget(&self, name: &str) {
+        self.state.lock().unwrap().unknown = Some(name.to_owned());
+    }
+
+    /// From now on, somebody has every name.
+    pub fn know(&self) {
+        self.state.lock().unwrap().unknown = None;
     }
 
     /// The number of questions about the address of a name.
@@ -74,10 +85,12 @@ impl Nameserver {
         if state.silent.as_ref().is_some_and(|silent| name.ends_with(silent)) {
             return None;
         }
-        // The id, "this is an answer" without errors, one question, and one record or none.
-        let counts = [0, 1, 0, u8::from(is_about_address), 0, 0, 0, 0];
-        let mut answer = [&question[..2], &[0x81, 0x80], &counts, &question[HEADER..end]].concat();
-        if is_about_address {
+        let is_unknown = state.unknown.as_ref() == Some(&name);
+        let has_record = is_about_address && !is_unknown;
+        // The id, "this is an answer" without errors or that nobody has the name, one question, and one record or none.
+        let counts = [0, 1, 0, u8::from(has_record), 0, 0, 0, 0];
+        let mut answer = [&question[..2], &[0x81, if is_unknown { 0x83 } else { 0x80 }], &counts, &question[HEADER..end]].concat();
+        if has_record {
             // The name of the question, A, IN, how long it is valid, four bytes.
             answer.extend([&[0xc0, 0x0c, 0, 1, 0, 1], seconds.to_be_bytes().as_slice(), &[0, 4], &Ipv4Addr::LOCALHOST.octets()].concat());
         }

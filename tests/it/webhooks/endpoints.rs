@@ -4,15 +4,18 @@ use std::time::{Duration, Instant};
 
 use axum::http::Version;
 use chrono::{DateTime, TimeDelta, Utc};
+use portico::webhooks::Resolver;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::support::World;
 use crate::support::http2::{Refusal, refusing, taking};
+use crate::support::nameserver::Nameserver;
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::subscribers::{last_attempt, will_be_retried_after};
+use crate::support::waiting::until;
 
 /// Delivers one event to one endpoint that responds with `reply`, with this timeout in seconds.
 async fn answered_within(timeout: u32, reply: Reply) -> (World, Value) {
@@ -195,19 +198,21 @@ async fn a_port_where_nobody_listens_is_tried_twice_at_the_first_attempt_and_the
 
 #[tokio::test]
 async fn an_endpoint_that_is_there_again_within_seconds_costs_no_attempt() {
-    let world = World::new().await;
-    let _ = world.subscriber("shop.test").await;
-    let late = Receiver::start("late.test", Some("late.test")).await;
-    sqlx::query("update subscriptions set url = $1").bind(late.url()).execute(&world.pool).await.unwrap();
+    let names = Nameserver::start(0).await;
+    let world = World::resolving_by(Resolver::asking(names.address)).await;
+    let receiver = Receiver::start("shop.test", Some("shop.test")).await;
+    world.subscribe(&receiver, json!({})).await;
     world.publish("order.created").await;
+    names.forget("shop.test");
+    let asked = names.asked("shop.test");
     let appearing = async {
-        sleep(Duration::from_millis(500)).await;
-        world.resolver.insert("late.test", &["127.0.0.1".parse().unwrap()]);
+        until("it was looked for in vain", async || names.asked("shop.test") > asked).await;
+        names.know();
     };
     futures::future::join(world.deliver(), appearing).await;
     let delivery = world.last_delivery().await;
     assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("delivered"), (Some(200), None)));
-    assert_eq!((delivery["attempts"].as_array().unwrap().len(), late.count()), (1, 1));
+    assert_eq!((delivery["attempts"].as_array().unwrap().len(), receiver.count()), (1, 1));
 }
 
 #[tokio::test]
