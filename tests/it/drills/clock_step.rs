@@ -1,17 +1,12 @@
 //! The clock of the database is set while the service works: reliability, "The database fails over".
 
-use std::time::Duration;
-
 use chrono::TimeDelta;
 use portico::kernel::lifecycle::Lifecycle;
 use serde_json::json;
-use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
 
 use crate::drills::load;
 use crate::support::World;
 use crate::support::customers::{EMAIL, PASSWORD, login};
-use crate::support::waiting::in_time;
 
 #[tokio::test]
 async fn a_clock_that_is_set_forward_and_back_loses_nothing() {
@@ -25,18 +20,15 @@ async fn a_clock_that_is_set_forward_and_back_loses_nothing() {
     for instance in [&world, &there] {
         instance.state.webhooks.start_worker(&lifecycle);
     }
-    let stop = CancellationToken::new();
-    let fault = async {
+    let clients = load::during(&world, &card, async |load| {
         for step in [TimeDelta::hours(2), TimeDelta::hours(-2), TimeDelta::hours(-2)] {
-            sleep(Duration::from_millis(500)).await;
+            load.flows().await;
             world.pass(step);
             login(&world, EMAIL, PASSWORD).await.ok(200);
         }
-        sleep(Duration::from_millis(500)).await;
-        stop.cancel();
-    };
-    let (clients, ()) =
-        in_time("everything is acknowledged", async { tokio::join!(load::until_acknowledged(&world, &card, &stop), fault) }).await;
+        load.flows().await;
+    })
+    .await;
     load::is_there_once(&world, clients).await;
     // What was to be repeated at a time of before the clock was set back waits until it is that time again.
     world.pass(TimeDelta::hours(4));

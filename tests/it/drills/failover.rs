@@ -1,19 +1,15 @@
 //! The primary fails and its standby is promoted: reliability, "The database fails over".
 
-use std::time::Duration;
-
 use chrono::TimeDelta;
 use portico::kernel::lifecycle::Lifecycle;
 use serde_json::json;
 use sqlx::Executor;
-use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
 
 use crate::drills::load;
 use crate::support::World;
 use crate::support::customers::{EMAIL, PASSWORD, login};
 use crate::support::own_postgres::OwnPostgres;
-use crate::support::waiting::{in_time, until};
+use crate::support::waiting::until;
 
 #[tokio::test]
 async fn after_a_failover_to_a_synchronous_standby_nothing_acknowledged_is_lost() {
@@ -24,17 +20,12 @@ async fn after_a_failover_to_a_synchronous_standby_nothing_acknowledged_is_lost(
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     let lifecycle = Lifecycle::default();
     world.state.webhooks.start_worker(&lifecycle);
-    let stop = CancellationToken::new();
-    let fault = async {
-        sleep(Duration::from_secs(1)).await;
+    let clients = load::during(&world, &card, async |load| {
+        load.flows().await;
         primary.crash().await;
         standby.promote().await;
         // The clients of before the failover do not end the load: others come after it.
-        sleep(Duration::from_secs(1)).await;
-        stop.cancel();
-    };
-    let (clients, ()) = in_time("everything is acknowledged by the new primary", async {
-        tokio::join!(load::until_acknowledged(&world, &card, &stop), fault)
+        load.flows().await;
     })
     .await;
     load::is_there_once(&world, clients).await;

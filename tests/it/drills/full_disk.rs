@@ -1,18 +1,14 @@
 //! The disk of the database is full for a while: reliability, "The database goes away".
 
-use std::time::Duration;
-
 use portico::kernel::lifecycle::Lifecycle;
 use reqwest::Method;
 use serde_json::json;
-use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
 
 use crate::drills::load;
 use crate::support::World;
 use crate::support::own_postgres::OwnPostgres;
 use crate::support::small_disk::SmallDisk;
-use crate::support::waiting::{in_time, until};
+use crate::support::waiting::until;
 
 #[tokio::test]
 #[expect(clippy::print_stderr, reason = "what is not drilled is said")]
@@ -33,9 +29,8 @@ async fn while_the_disk_is_full_readiness_says_so_and_with_room_everything_works
     let places = json!({ "payload": { "pickup": "1 Mill Lane", "dropoff": "2 High Street" } });
     let order = async || world.api(Method::POST, "/fleet/int/v1/orders").json(&places).send().await;
 
-    let stop = CancellationToken::new();
-    let fault = async {
-        sleep(Duration::from_millis(500)).await;
+    let clients = load::during(&world, &card, async |load| {
+        load.flows().await;
         disk.fill();
         until("readiness says so", async || ready().await.status == 503).await;
         let refusal = ready().await;
@@ -45,10 +40,8 @@ async fn while_the_disk_is_full_readiness_says_so_and_with_room_everything_works
         world.request(Method::GET, "/healthz").send().await.ok(200);
         disk.make_room();
         until("it is ready again", async || ready().await.status == 200).await;
-        stop.cancel();
-    };
-    let (clients, ()) =
-        in_time("everything is acknowledged", async { tokio::join!(load::until_acknowledged(&world, &card, &stop), fault) }).await;
+    })
+    .await;
     load::is_there_once(&world, clients).await;
     load::everything_is_delivered(&world, &receiver).await;
     lifecycle.stop().await;

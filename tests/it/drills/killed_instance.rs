@@ -3,6 +3,7 @@
 use std::iter;
 use std::net::SocketAddr;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
@@ -22,6 +23,8 @@ const PROMISED: Duration = Duration::from_secs(10);
 const HELD: usize = 20;
 /// Clients that each publish one event after the other.
 const CLIENTS: usize = 4;
+/// So many events are traffic.
+const SOME: i64 = 40;
 
 #[tokio::test]
 async fn what_a_killed_instance_had_in_flight_arrives_within_ten_seconds_and_nothing_acknowledged_is_lost() {
@@ -42,6 +45,7 @@ async fn what_a_killed_instance_had_in_flight_arrives_within_ten_seconds_and_not
         instances: Mutex::new(vec![killed.address]),
         key: world.api_key.clone(),
         sample: sample.into(),
+        acknowledged: AtomicI64::new(0),
         done: CancellationToken::new(),
     };
 
@@ -49,11 +53,11 @@ async fn what_a_killed_instance_had_in_flight_arrives_within_ten_seconds_and_not
         receiver.waits_for(HELD).await;
         let survivor = Service::start_with(&[], &settings).await;
         shop.instances.lock().unwrap().push(survivor.address);
-        sleep(Duration::from_millis(500)).await;
+        shop.goes_on().await;
         let killed_at = Instant::now();
         killed.kill().await;
         answered.cancel();
-        sleep(Duration::from_millis(500)).await;
+        shop.goes_on().await;
         shop.done.cancel();
         (survivor, killed_at)
     };
@@ -79,10 +83,17 @@ struct Shop {
     instances: Mutex<Vec<SocketAddr>>,
     key: String,
     sample: Value,
+    acknowledged: AtomicI64,
     done: CancellationToken,
 }
 
 impl Shop {
+    /// Waits until further events are acknowledged.
+    async fn goes_on(&self) {
+        let enough = self.acknowledged.load(Ordering::Relaxed) + SOME;
+        until("further events are acknowledged", async || self.acknowledged.load(Ordering::Relaxed) >= enough).await;
+    }
+
     /// Publishes one event after the other until it is told to stop; returns how many were acknowledged. What gets no answer is sent
     /// again to the next instance, with the same key.
     async fn publish(&self, client: usize) -> i64 {
@@ -94,6 +105,7 @@ impl Shop {
                 Ok(answer) => {
                     assert!([200, 201].contains(&answer.status().as_u16()), "{answer:?}");
                     acknowledged += 1;
+                    self.acknowledged.fetch_add(1, Ordering::Relaxed);
                 }
                 Err(_) => sleep(Duration::from_millis(10)).await,
             }

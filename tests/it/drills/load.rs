@@ -1,5 +1,6 @@
 //! Clients that do as the documentation says: what is refused with 429 or 503 is sent again, with the same key, until it is acknowledged.
 
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use futures::stream::{FuturesUnordered, StreamExt};
@@ -10,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::gateways::event;
 use crate::support::receiver::{Receiver, event_ids};
-use crate::support::waiting::until;
+use crate::support::waiting::{in_time, until};
 use crate::support::{Answer, World};
 
 /// The time between two clients. Each publishes an event and calls back about a payment of its own.
@@ -20,19 +21,62 @@ const MOST: usize = 200;
 /// Shorter than what `Retry-After` asks for: some clients are in a hurry.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Lets clients come until it is told to stop, and returns how many there were when all that they sent is acknowledged.
-pub async fn until_acknowledged(world: &World, card: &Value, stop: &CancellationToken) -> i64 {
-    let (mut clients, mut arrivals, mut number) = (FuturesUnordered::new(), interval(PACE), 0);
-    loop {
-        tokio::select! {
-            _ = arrivals.tick(), if !stop.is_cancelled() && clients.len() < MOST => {
-                number += 1;
-                clients.push(async move { tokio::join!(acknowledged(async || publish(world, number).await), call_back(world, card, number)) });
+/// So many clients are traffic: those of half a second, if nothing holds them up.
+const SOME: i64 = 20;
+
+/// The traffic of a drill.
+#[derive(Default)]
+pub struct Load {
+    /// How many clients have come.
+    came: AtomicI64,
+    /// The number of the latest client that has been acknowledged everything.
+    acknowledged: AtomicI64,
+    is_over: CancellationToken,
+}
+
+impl Load {
+    /// Waits until further clients have come, whatever they hear.
+    pub async fn comes(&self) {
+        self.rises(&self.came).await;
+    }
+
+    /// Waits until further clients have come and are acknowledged.
+    pub async fn flows(&self) {
+        self.rises(&self.acknowledged).await;
+    }
+
+    async fn rises(&self, number: &AtomicI64) {
+        let enough = self.came.load(Ordering::Relaxed) + SOME;
+        until("further clients have come", async || number.load(Ordering::Relaxed) >= enough).await;
+    }
+
+    async fn until_acknowledged(&self, world: &World, card: &Value) -> i64 {
+        let (mut clients, mut arrivals) = (FuturesUnordered::new(), interval(PACE));
+        loop {
+            tokio::select! {
+                _ = arrivals.tick(), if !self.is_over.is_cancelled() && clients.len() < MOST => {
+                    let number = self.came.fetch_add(1, Ordering::Relaxed) + 1;
+                    clients.push(async move {
+                        tokio::join!(acknowledged(async || publish(world, number).await), call_back(world, card, number));
+                        self.acknowledged.fetch_max(number, Ordering::Relaxed);
+                    });
+                }
+                Some(()) = clients.next() => {}
+                else => return self.came.load(Ordering::Relaxed),
             }
-            Some(_) = clients.next() => {}
-            else => return number,
         }
     }
+}
+
+/// Lets clients come until `fault` is over, and returns how many there were when all that they sent is acknowledged.
+pub async fn during(world: &World, card: &Value, fault: impl AsyncFnOnce(&Load)) -> i64 {
+    let load = Load::default();
+    let fault = async {
+        fault(&load).await;
+        load.is_over.cancel();
+    };
+    let (clients, ()) = in_time("everything is acknowledged", async { tokio::join!(load.until_acknowledged(world, card), fault) }).await;
+    clients
 }
 
 async fn publish(world: &World, number: i64) -> Answer {

@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use futures::future::join_all;
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
-use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::database;
@@ -19,6 +18,8 @@ use crate::support::waiting::until;
 
 /// Clients that each send one request after the other.
 const CLIENTS: usize = 4;
+/// How often each of them does so between two steps of the upgrade.
+const SOME: usize = 5;
 
 /// The program of the previous edition, as `.ci/previous-edition` builds it.
 fn previous_edition() -> Option<PathBuf> {
@@ -59,6 +60,7 @@ async fn while_instances_are_replaced_by_those_of_the_next_version_no_request_fa
         client: Client::builder().no_proxy().build().unwrap(),
         store_key,
         api_key,
+        rounds: Default::default(),
     };
     let webhook = json!({ "url": receiver.url(), "events": ["driver.online"] });
     shop.succeeds(201, |shop| shop.developers(Method::POST, "webhooks").json(&webhook)).await;
@@ -68,17 +70,17 @@ async fn while_instances_are_replaced_by_those_of_the_next_version_no_request_fa
 
     let done = CancellationToken::new();
     let upgrade = async {
-        sleep(Duration::from_secs(1)).await;
+        shop.goes_on().await;
         next.printed(&["migrate"], &settings).await;
-        sleep(Duration::from_secs(1)).await;
+        shop.goes_on().await;
         let new = Service::start_of(&next, &[], &settings).await;
         shop.instances.lock().unwrap().push(new.address);
-        sleep(Duration::from_secs(1)).await;
+        shop.goes_on().await;
         // As a proxy does: nothing new for an instance that is about to end.
         shop.instances.lock().unwrap().retain(|address| *address == new.address);
-        sleep(Duration::from_secs(1)).await;
+        shop.goes_on().await;
         assert!(old.terminate().await, "{}", old.log());
-        sleep(Duration::from_secs(1)).await;
+        shop.goes_on().await;
         done.cancel();
         new
     };
@@ -96,6 +98,8 @@ struct Shop {
     client: Client,
     store_key: String,
     api_key: String,
+    /// How often each client has done everything.
+    rounds: [AtomicUsize; CLIENTS],
 }
 
 impl Shop {
@@ -104,6 +108,14 @@ impl Shop {
         let mut instances = self.instances.lock().unwrap();
         instances.rotate_left(1);
         self.client.request(method, format!("http://{}{path}", instances[0]))
+    }
+
+    /// Waits until every client has done everything some more times.
+    async fn goes_on(&self) {
+        for rounds in &self.rounds {
+            let enough = rounds.load(Ordering::Relaxed) + SOME;
+            until("every client goes on", async || rounds.load(Ordering::Relaxed) >= enough).await;
+        }
     }
 
     fn developers(&self, method: Method, path: &str) -> RequestBuilder {
@@ -130,6 +142,7 @@ impl Shop {
             let address = format!("10.{client}.{}.{}", network[6], network[7]);
             let sign_in = |shop: &Self| shop.request(Method::POST, "/storefront/v1/customers/login").bearer_auth(&shop.store_key);
             self.succeeds(401, |shop| sign_in(shop).header("x-forwarded-for", &address).json(&nobody)).await;
+            self.rounds[client].fetch_add(1, Ordering::Relaxed);
         }
         published
     }

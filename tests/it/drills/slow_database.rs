@@ -5,15 +5,12 @@ use std::time::{Duration, Instant};
 use portico::kernel::lifecycle::Lifecycle;
 use reqwest::Method;
 use serde_json::json;
-use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
 
 use crate::drills::load;
 use crate::support::World;
 use crate::support::customers::{EMAIL, PASSWORD, login};
 use crate::support::database;
 use crate::support::proxy::Proxy;
-use crate::support::waiting::in_time;
 
 /// A hundred times what it takes within a data centre.
 const SLOW: Duration = Duration::from_millis(100);
@@ -29,17 +26,14 @@ async fn with_a_slow_database_everything_takes_longer_and_works() {
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     let lifecycle = Lifecycle::default();
     world.state.webhooks.start_worker(&lifecycle);
-    let stop = CancellationToken::new();
-    let fault = async {
+    let clients = load::during(&world, &card, async |load| {
         proxy.delay_answers(SLOW);
-        sleep(Duration::from_secs(1)).await;
+        load.flows().await;
         login(&world, EMAIL, PASSWORD).await.ok(200);
         world.request(Method::GET, "/readyz").send().await.ok(200);
-        sleep(Duration::from_secs(1)).await;
-        stop.cancel();
-    };
-    let (clients, ()) =
-        in_time("everything is acknowledged", async { tokio::join!(load::until_acknowledged(&world, &card, &stop), fault) }).await;
+        load.flows().await;
+    })
+    .await;
     load::everything_is_delivered(&world, &receiver).await;
     proxy.delay_answers(Duration::ZERO);
     load::is_there_once(&world, clients).await;

@@ -1,7 +1,6 @@
 //! Lists are read from a standby: scaling, "Reading from a standby".
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 use futures::future::join_all;
 use portico::app::Metrics;
@@ -9,7 +8,6 @@ use portico::callers::Scope;
 use portico::kernel::database::{Comparison, Standing};
 use reqwest::Method;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
-use tokio::time::sleep;
 
 use crate::support::World;
 use crate::support::own_postgres::OwnPostgres;
@@ -58,6 +56,12 @@ impl Pair {
         }
     }
 
+    /// Whether a statement sleeps at the standby.
+    async fn reads_slowly(&self) -> bool {
+        let mut conn = PgConnection::connect(&self.standby.url()).await.unwrap();
+        sqlx::query_scalar("select exists (select from pg_stat_activity where wait_event = 'PgSleep')").fetch_one(&mut conn).await.unwrap()
+    }
+
     async fn listed_for(&self, key: &str) -> usize {
         listed_for(&self.world, key).await
     }
@@ -92,10 +96,9 @@ async fn lists_are_read_from_the_standby_and_whoever_has_written_finds_it() {
     pair.world.driver("Ann").await;
     assert_eq!((pair.listed_for(&writer).await, pair.listed_for_stranger().await), (1, 0));
     // However often the servers have been looked at since.
-    sleep(Duration::from_secs(1)).await;
+    until("the standby is behind", async || series("portico_database_replica_lag_seconds") >= 1.0).await;
     assert_eq!((pair.listed_for(&writer).await, pair.listed_for_stranger().await), (1, 0));
     assert_eq!((read("own_write"), series("portico_database_replica_used")), (2.0, 1.0));
-    assert!(series("portico_database_replica_lag_seconds") >= 1.0);
     let now = pair.world.request(Method::GET, "/fleet/int/v1/drivers").key(&pair.stranger).header("cache-control", "no-cache");
     assert_eq!(now.send().await.ok(200)["drivers"].as_array().unwrap().len(), 1);
     pair.at_standby(&["select pg_wal_replay_resume()"]).await;
@@ -131,13 +134,14 @@ async fn a_standby_that_is_killed_fails_no_list() {
     pair.world.driver("Ann").await;
     until("the standby has it", async || pair.listed_for_stranger().await == 1).await;
     let (world, stranger) = (&pair.world, &pair.stranger);
+    let rounds = AtomicU32::new(0);
     let lists = async {
-        for _ in 0..40 {
+        while rounds.fetch_add(1, Ordering::Relaxed) < 40 {
             assert_eq!(join_all((0..6).map(|_| listed_for(world, stranger))).await, [1; 6]);
         }
     };
     let fault = async {
-        sleep(Duration::from_millis(200)).await;
+        until("lists are read", async || rounds.load(Ordering::Relaxed) > 5).await;
         pair.standby.crash().await;
     };
     in_time("the lists are read", async { tokio::join!(lists, fault) }).await;
@@ -173,7 +177,7 @@ async fn what_the_standby_cancels_because_it_has_to_go_on_is_read_from_the_prima
         }
     });
     let fault = async {
-        sleep(Duration::from_millis(500)).await;
+        until("the standby reads", async || pair.reads_slowly().await).await;
         pair.world.pool.execute("delete from scratch").await.unwrap();
         pair.world.pool.execute("vacuum scratch").await.unwrap();
     };

@@ -8,12 +8,11 @@ use portico::kernel::lifecycle::Lifecycle;
 use reqwest::Method;
 use serde_json::json;
 use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
 
 use crate::drills::load;
 use crate::support::World;
 use crate::support::own_postgres::OwnPostgres;
-use crate::support::waiting::{in_time, until};
+use crate::support::waiting::until;
 
 /// Longer than any statement is waited for.
 const STANDSTILL: Duration = Duration::from_secs(9);
@@ -28,9 +27,8 @@ async fn what_is_repeated_while_the_database_stands_still_takes_effect_once_and_
     let (receiver, _) = world.subscriber("shop.test").await;
     let lifecycle = Lifecycle::default();
     world.state.webhooks.start_worker(&lifecycle);
-    let stop = CancellationToken::new();
-    let fault = async {
-        sleep(Duration::from_secs(1)).await;
+    let clients = load::during(&world, &card, async |load| {
+        load.flows().await;
         let standstill = database.freeze();
         let frozen_at = Instant::now();
         while frozen_at.elapsed() < STANDSTILL {
@@ -40,10 +38,8 @@ async fn what_is_repeated_while_the_database_stands_still_takes_effect_once_and_
             sleep(Duration::from_millis(50)).await;
         }
         drop(standstill);
-        stop.cancel();
-    };
-    let (clients, ()) =
-        in_time("everything is acknowledged", async { tokio::join!(load::until_acknowledged(&world, &card, &stop), fault) }).await;
+    })
+    .await;
     load::is_there_once(&world, clients).await;
     // What a statement took into flight whose answer never came is sent when its lease has ended.
     world.pass(TimeDelta::seconds(60));

@@ -6,14 +6,12 @@ use portico::kernel::lifecycle::Lifecycle;
 use reqwest::Method;
 use serde_json::json;
 use sqlx::{Connection, PgConnection};
-use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
 
 use crate::drills::load;
 use crate::support::World;
 use crate::support::customers::{EMAIL, PASSWORD, login};
 use crate::support::own_postgres::OwnPostgres;
-use crate::support::waiting::{in_time, until};
+use crate::support::waiting::until;
 
 /// `database.acquire_timeout`
 const PROMISED: Duration = Duration::from_secs(3);
@@ -44,9 +42,8 @@ async fn while_somebody_else_has_all_connections_callers_hear_so_and_nothing_is_
     // An instance that has no connections yet.
     let newcomer = world.another_instance();
 
-    let stop = CancellationToken::new();
-    let fault = async {
-        sleep(Duration::from_millis(500)).await;
+    let clients = load::during(&world, &card, async |load| {
+        load.flows().await;
         let taken = use_up(&database.url()).await;
         assert!(!taken.is_empty());
         let asked = Instant::now();
@@ -54,13 +51,11 @@ async fn while_somebody_else_has_all_connections_callers_hear_so_and_nothing_is_
         newcomer.request(Method::GET, "/readyz").send().await.refused(503, "database_unavailable");
         newcomer.request(Method::GET, "/healthz").send().await.ok(200);
         assert!(asked.elapsed() < PROMISED, "{:?}", asked.elapsed());
-        sleep(Duration::from_secs(1)).await;
+        load.comes().await;
         drop(taken);
         until("the newcomer signs somebody in", async || login(&newcomer, EMAIL, PASSWORD).await.status == 200).await;
-        stop.cancel();
-    };
-    let (clients, ()) =
-        in_time("everything is acknowledged", async { tokio::join!(load::until_acknowledged(&world, &card, &stop), fault) }).await;
+    })
+    .await;
     load::is_there_once(&world, clients).await;
     load::everything_is_delivered(&world, &receiver).await;
     lifecycle.stop().await;
