@@ -68,10 +68,14 @@ impl<'c> Transaction<'c> {
     }
 
     async fn end(&mut self, statement: String) -> Result<(), sqlx::Error> {
-        self.command(statement).await?;
-        self.depth -= 1;
-        self.open = false;
-        Ok(())
+        let ended = self.command(statement).await;
+        // A server that refuses to commit has rolled everything back; within a transaction, that is left to do.
+        let is_over = self.depth == 1 && matches!(ended, Err(sqlx::Error::Database(_)));
+        if ended.is_ok() || is_over {
+            self.depth -= 1;
+            self.open = false;
+        }
+        ended
     }
 }
 

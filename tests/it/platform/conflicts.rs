@@ -11,6 +11,7 @@ use sqlx::AssertSqlSafe;
 use crate::support::authenticator_app::{enrol, finish, finish_with, handle, offer};
 use crate::support::customers::{EMAIL, PASSWORD, PHONE, home, login, me, token};
 use crate::support::gateways::event;
+use crate::support::program::Service;
 use crate::support::receiver::event_ids;
 use crate::support::waiting::until;
 use crate::support::{Answer, World};
@@ -170,6 +171,22 @@ async fn a_conflict_that_does_not_pass_is_answered_after_five_attempts_and_chang
     assert_eq!(world.count("select count(*) from orders").await + world.count("select count(*) from outbox").await, 0);
     world.no_more_conflicts().await;
     world.fleet(Method::POST, "orders").json(&order).send().await.ok(201);
+}
+
+#[tokio::test]
+async fn what_the_database_refused_to_commit_is_not_rolled_back_once_more() {
+    let world = World::new().await;
+    world.conflicts(&["orders"], 1).await;
+    let settings = [("database.url", world.database.as_str()), ("application_key", world.application_key_setting.as_str())];
+    let mut service = Service::start(&settings).await;
+    let order = json!({ "payload": { "pickup": "1 Mill Lane", "dropoff": "2 High Street" } });
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let request = http.post(format!("http://{}/fleet/int/v1/orders", service.address)).bearer_auth(&world.api_key);
+    assert_eq!(request.json(&order).send().await.unwrap().status(), 503);
+    assert!(service.terminate().await, "{}", service.log());
+    until("the log ends", async || service.log().contains(" stopped")).await;
+    let log = service.log();
+    assert!(log.contains("because of a conflict with another one") && !log.contains("no transaction in progress"), "{log}");
 }
 
 #[tokio::test]
