@@ -10,9 +10,8 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::kernel::http_server::is_of_one_connection;
-use crate::kernel::http_server::places::{Place, Places};
 
-/// The time in which the system connects the clients that had begun to connect: a few round trips.
+/// The time in which the system connects the clients that had begun to connect: a few round trips of a proxy.
 pub const HANDSHAKES: Duration = Duration::from_millis(100);
 /// The maximum number of clients that are accepted at last: as many as Linux keeps waiting by default.
 const BACKLOG: usize = 4_096;
@@ -43,16 +42,14 @@ pub fn connect_no_further_ones(listener: &TcpListener) {
 pub fn connect_no_further_ones(_: &TcpListener) {}
 
 /// Closes the listener. Returns the clients that the system has connected and nobody has accepted.
-pub fn connected_already(listener: TcpListener, places: &mut Places) -> io::Result<Vec<(TcpStream, SocketAddr, Place)>> {
+pub fn connected_already(listener: TcpListener) -> io::Result<Vec<(TcpStream, SocketAddr)>> {
     let (listener, mut connected) = (listener.into_std()?, Vec::new());
     // As many as a listener keeps waiting; a client that is refused and comes again holds nobody up.
     for _ in 0..BACKLOG {
-        let Some(free) = places.free_now() else { break };
         match listener.accept() {
             Ok((stream, client)) => {
                 stream.set_nonblocking(true)?;
-                let stream = TcpStream::from_std(stream)?;
-                connected.extend(places.give(free, client).map(|place| (stream, client, place)));
+                connected.push((TcpStream::from_std(stream)?, client));
             }
             Err(error) if is_of_one_connection(&error) => {}
             Err(_) => break,
@@ -65,10 +62,8 @@ pub fn connected_already(listener: TcpListener, places: &mut Places) -> io::Resu
 mod tests {
     use std::io::ErrorKind;
     use std::net::TcpStream;
-    use std::num::NonZeroU32;
 
     use super::*;
-    use crate::kernel::client_address::TrustedProxies;
 
     #[tokio::test]
     async fn nobody_connects_any_more_when_those_are_accepted_who_have() {
@@ -78,9 +73,7 @@ mod tests {
         connect_no_further_ones(&listener);
         let late = TcpStream::connect_timeout(&address, Duration::from_millis(50));
         assert_eq!(late.unwrap_err().kind(), ErrorKind::TimedOut);
-        let limit = NonZeroU32::new(10).unwrap();
-        let accepted = connected_already(listener, &mut Places::new(limit, limit, TrustedProxies::default())).unwrap();
-        let clients: Vec<_> = accepted.iter().map(|(_, client, _)| *client).collect();
+        let clients: Vec<_> = connected_already(listener).unwrap().iter().map(|(_, client)| *client).collect();
         assert_eq!(clients, [early.local_addr().unwrap()]);
         assert_eq!(TcpStream::connect(address).unwrap_err().kind(), ErrorKind::ConnectionRefused);
     }

@@ -20,7 +20,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::connect_info::IntoMakeServiceWithConnectInfo;
-use axum::http::{Request, StatusCode};
+use axum::http::header::CONNECTION;
+use axum::http::{HeaderValue, Request, StatusCode};
 use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -48,6 +49,8 @@ pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(15);
 const LAST_REQUEST: Duration = Duration::from_millis(100);
 /// That of a client that has sent none. It has connected in order to send one, and may be held up in between.
 const FIRST_REQUEST: Duration = Duration::from_secs(1);
+/// The time in which clients who are connected get a place during shutdown: those of all who do not wait for a response are free by then.
+const PLACES_ARE_FREE: Duration = Duration::from_secs(2);
 /// The maximum size of a request head, in bytes. Legitimate heads have a few hundred bytes, and any client can make the server
 /// buffer one.
 const MAX_HEAD_LEN: usize = 64 * 1024;
@@ -98,9 +101,8 @@ pub async fn serve(listener: std::net::TcpListener, router: Router, limits: Limi
         closing::connect_no_further_ones(&listener);
         _ = timeout(closing::HANDSHAKES, accepting).await;
     }
-    for (stream, client, place) in closing::connected_already(listener, &mut places)? {
-        open.serve(stream, client, place).await;
-    }
+    let connected = closing::connected_already(listener)?;
+    _ = timeout(PLACES_ARE_FREE, open.serve_all(connected, &mut places)).await;
     open.connections.close();
     Ok(Leftover(open.connections))
 }
@@ -140,6 +142,16 @@ impl Open {
         }
     }
 
+    /// Serves these, each once there is a place for it.
+    async fn serve_all(&mut self, connected: Vec<(TcpStream, SocketAddr)>, places: &mut Places) {
+        for (stream, client) in connected {
+            let free = places.free().await;
+            if let Some(place) = places.give(free, client) {
+                self.serve(stream, client, place).await;
+            }
+        }
+    }
+
     async fn serve(&mut self, stream: TcpStream, client: SocketAddr, place: Place) {
         // If the client has disconnected, setting the option fails. The first read detects it.
         _ = stream.set_nodelay(true);
@@ -148,15 +160,18 @@ impl Open {
         // Whether the last response refused a body that its client may still be sending.
         let (noting, unread) = (patience.clone(), Arc::new(AtomicBool::new(false)));
         let leaves_unread = Arc::clone(&unread);
-        let asked = Arc::new(AtomicBool::new(false));
+        let (asked, stopping) = (Arc::new(AtomicBool::new(false)), self.stopping.clone());
         let asks = Arc::clone(&asked);
         let service = MapRequest::new(service, move |request: Request<Incoming>| {
             asks.store(true, Ordering::Relaxed);
             request
         });
-        let service = MapResponse::new(service, move |response: Response| {
+        let service = MapResponse::new(service, move |mut response: Response| {
             leaves_unread
                 .store(matches!(response.status(), StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE), Ordering::Relaxed);
+            if stopping.is_cancelled() {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
             noting.begin_response(response.extensions().get().map(|EndsAt(moment)| *moment));
             response
         });

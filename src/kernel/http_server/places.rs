@@ -44,11 +44,6 @@ impl Places {
         Arc::clone(&self.all).acquire_owned().await.expect("the semaphore is never closed")
     }
 
-    /// A place, if one is free.
-    pub fn free_now(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.all).try_acquire_owned().ok()
-    }
-
     /// Gives a place to a client, unless its address has as many as one address may have, or as many as are free: there is always room
     /// for another address. A trusted proxy has the connections of many clients, and as many places as there are.
     pub fn give(&mut self, place: OwnedSemaphorePermit, client: SocketAddr) -> Option<Place> {

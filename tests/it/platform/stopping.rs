@@ -1,7 +1,9 @@
 //! How the program stops, and how it starts while its database is away: operating, "Starting and stopping".
 
+use std::io::ErrorKind;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use portico::kernel::database::Pool;
@@ -14,6 +16,10 @@ use crate::support::own_postgres::OwnPostgres;
 use crate::support::program::{Service, ask_to_stop, portico, refused};
 use crate::support::waiting::{in_time, until};
 
+const REQUEST: &str = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+const LAST_REQUEST: &str = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+/// The time in which a client that is connected can send its first request.
+const FIRST_REQUEST: Duration = Duration::from_millis(900);
 /// The clients that connect one time after the other.
 const CLIENTS: usize = 8;
 
@@ -91,30 +97,37 @@ async fn the_log_says_how_the_service_stops() {
     }
 }
 
-/// Sends a last request, and reads the answer until the service closes the connection.
-async fn is_answered(mut client: TcpStream) {
-    client.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
+/// Sends a request, and reads the answer, with which the service closes the connection.
+async fn is_answered(mut client: TcpStream, request: &str) {
+    client.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
     in_time("a client is answered", client.read_to_string(&mut answer)).await.unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("connection: close"), "{answer}");
 }
 
 #[tokio::test]
 async fn who_is_connected_when_the_service_stops_is_answered() {
-    let world = World::new().await;
-    let mut idle = TcpStream::connect(world.address).await.unwrap();
-    idle.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
-    in_time("a client is answered", idle.read_exact(&mut [0; 15])).await.unwrap();
-    // The system has connected these, and the service has not seen them.
-    let [quick, held_up] = [(); 2].map(|()| {
-        let client = std::net::TcpStream::connect(world.address).unwrap();
-        client.set_nonblocking(true).unwrap();
-        TcpStream::from_std(client).unwrap()
-    });
-    world.lifecycle.stopping().cancel();
-    is_answered(quick).await;
-    in_time("the client that was answered is let go", idle.read_to_end(&mut Vec::new())).await.unwrap();
-    is_answered(held_up).await;
+    loop {
+        let world = World::new().await;
+        let mut idle = TcpStream::connect(world.address).await.unwrap();
+        idle.write_all(REQUEST.as_bytes()).await.unwrap();
+        in_time("a client is answered", idle.read_exact(&mut [0; 15])).await.unwrap();
+        // The system has connected these, and the service has not seen them.
+        let [quick, held_up] = [(); 2].map(|()| {
+            let client = std::net::TcpStream::connect(world.address).unwrap();
+            client.set_nonblocking(true).unwrap();
+            TcpStream::from_std(client).unwrap()
+        });
+        let begun = Instant::now();
+        world.lifecycle.stopping().cancel();
+        is_answered(quick, REQUEST).await;
+        in_time("the client that was answered is let go", idle.read_to_end(&mut Vec::new())).await.unwrap();
+        if begun.elapsed() < FIRST_REQUEST {
+            is_answered(held_up, REQUEST).await;
+            return;
+        }
+        // The machine was too busy to hold a client up for less than a second.
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -122,10 +135,14 @@ async fn who_connects_while_the_service_stops_is_answered_or_refused() {
     let world = World::new().await;
     let (address, connected) = (world.address, AtomicUsize::new(0));
     let connecting = async || {
-        while let Ok(client) = TcpStream::connect(address).await {
-            is_answered(client).await;
+        let refusal = loop {
+            match TcpStream::connect(address).await {
+                Ok(client) => is_answered(client, LAST_REQUEST).await,
+                Err(refusal) => break refusal,
+            }
             connected.fetch_add(1, Ordering::Relaxed);
-        }
+        };
+        assert_eq!(refusal.kind(), ErrorKind::ConnectionRefused);
     };
     let stopping = async {
         until("clients are answered", async || connected.load(Ordering::Relaxed) > 10 * CLIENTS).await;
