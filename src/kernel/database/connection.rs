@@ -185,6 +185,10 @@ impl Connection {
         self.interrupted = false;
     }
 
+    fn is_not_for_others(&mut self) {
+        self.interrupted = true;
+    }
+
     /// A statement has ended: the connection can be used again, unless it is the connection that has failed.
     fn finish<T>(&mut self, done: Result<Result<T, sqlx::Error>, Elapsed>) -> Result<T, sqlx::Error> {
         let is_silent = done.is_err();
@@ -234,7 +238,11 @@ impl Drop for Connection {
                     settings_of_transactions: self.settings_of_transactions.clone(),
                     ..*self
                 };
-                runtime.spawn(async move { leaving.roll_back(depth).await });
+                runtime.spawn(async move {
+                    if leaving.roll_back(depth).await.is_err() {
+                        leaving.is_not_for_others();
+                    }
+                });
             }
             _ => drop(Object::take(live)),
         }

@@ -58,7 +58,12 @@ impl<'c> Transaction<'c> {
             1 => "commit".to_owned(),
             depth => format!("release savepoint inner_{depth}"),
         };
-        self.end(commit).await
+        let ended = self.end(commit).await;
+        // A server that refuses to commit has rolled everything back; within a transaction, that is left to do.
+        if self.depth == 1 && self.given_up.is_none() && matches!(ended, Err(sqlx::Error::Database(_))) {
+            self.is_over();
+        }
+        ended
     }
 
     /// Rolls back, and returns when the server has done so.
@@ -68,14 +73,14 @@ impl<'c> Transaction<'c> {
     }
 
     async fn end(&mut self, statement: String) -> Result<(), sqlx::Error> {
-        let ended = self.command(statement).await;
-        // A server that refuses to commit has rolled everything back; within a transaction, that is left to do.
-        let is_over = self.depth == 1 && matches!(ended, Err(sqlx::Error::Database(_)));
-        if ended.is_ok() || is_over {
-            self.depth -= 1;
-            self.open = false;
-        }
-        ended
+        self.command(statement).await?;
+        self.is_over();
+        Ok(())
+    }
+
+    fn is_over(&mut self) {
+        self.depth -= 1;
+        self.open = false;
     }
 }
 
