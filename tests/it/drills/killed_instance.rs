@@ -24,7 +24,7 @@ const HELD: usize = 20;
 /// Clients that each publish one event after the other.
 const CLIENTS: usize = 4;
 /// So many events are traffic.
-const SOME: i64 = 40;
+const SOME: i64 = 12;
 
 #[tokio::test]
 async fn what_a_killed_instance_had_in_flight_arrives_within_ten_seconds_and_nothing_acknowledged_is_lost() {

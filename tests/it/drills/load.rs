@@ -1,5 +1,6 @@
 //! Clients that do as the documentation says: what is refused with 429 or 503 is sent again, with the same key, until it is acknowledged.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
@@ -71,12 +72,12 @@ impl Load {
 /// Lets clients come until `fault` is over, and returns how many there were when all that they sent is acknowledged.
 pub async fn during(world: &World, card: &Value, fault: impl AsyncFnOnce(&Load)) -> i64 {
     let load = Load::default();
-    let fault = async {
-        fault(&load).await;
-        load.is_over.cancel();
-    };
-    let (clients, ()) = in_time("everything is acknowledged", async { tokio::join!(load.until_acknowledged(world, card), fault) }).await;
-    clients
+    let mut traffic = pin!(load.until_acknowledged(world, card));
+    tokio::select! {
+        () = fault(&load) => load.is_over.cancel(),
+        _ = &mut traffic => unreachable!("clients come until the fault is over"),
+    }
+    in_time("everything is acknowledged", traffic).await
 }
 
 async fn publish(world: &World, number: i64) -> Answer {

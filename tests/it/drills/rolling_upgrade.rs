@@ -112,10 +112,9 @@ impl Shop {
 
     /// Waits until every client has done everything some more times.
     async fn goes_on(&self) {
-        for rounds in &self.rounds {
-            let enough = rounds.load(Ordering::Relaxed) + SOME;
-            until("every client goes on", async || rounds.load(Ordering::Relaxed) >= enough).await;
-        }
+        let rounds = || self.rounds.iter().map(|rounds| rounds.load(Ordering::Relaxed));
+        let enough: Vec<_> = rounds().map(|rounds| rounds + SOME).collect();
+        until("every client goes on", async || rounds().zip(&enough).all(|(rounds, enough)| rounds >= *enough)).await;
     }
 
     fn developers(&self, method: Method, path: &str) -> RequestBuilder {
