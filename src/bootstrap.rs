@@ -155,6 +155,13 @@ impl Database {
         done
     }
 
+    /// Runs `work` on the database as it is, which may be away.
+    pub async fn with_any<T>(self, work: impl AsyncFnOnce(&Pool) -> T) -> T {
+        let done = work(&self.pool).await;
+        self.stop().await;
+        done
+    }
+
     /// Closes the connections, then stops the private server.
     pub async fn stop(self) {
         self.pool.close().await;

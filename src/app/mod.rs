@@ -36,7 +36,7 @@ use crate::resources::KindDoc;
 use crate::{realtime, storefront};
 
 pub use admin_listener::AdminListener;
-pub use cells::{Cell, Cells, Move, Moved, Side, Stuck};
+pub use cells::{Cell, Cells, Move, Moved, Side, Stuck, Undone};
 pub use extensions::{catalogue, declarations};
 pub use metrics::{Metrics, Swept};
 pub use process::{Dependencies, Process, SetupError};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::app::{Move, Moved, Side, Stuck};
+use crate::app::{Move, Moved, Side, Stuck, Undone};
 use crate::bootstrap::{Database, settings_of_cell};
 use crate::cli::Failure;
 use crate::cli::exit::NotFound;
@@ -37,7 +37,7 @@ pub(super) struct Arguments {
 /// `company move`
 pub(super) async fn run(config: &Config, arguments: Arguments) -> Result<(), Failure> {
     let Arguments { company, to, undo, json } = arguments;
-    let (from, company) = whereabouts(config, &company, &to).await?;
+    let (from, company) = whereabouts(config, &company, &to, undo).await?;
     let moved = if undo { self::undo(config, &from, &to, &company).await? } else { go(config, &from, &to, &company).await? };
     say(&if json { json!({ "company": moved }).to_string() } else { lines(&moved) });
     Ok(())
@@ -67,26 +67,26 @@ fn cell_named(name: &str) -> Result<CellName, Failure> {
     Ok(name.parse().map_err(|_| format!("there is no cell {name}"))?)
 }
 
-/// The cell that has a company, or had it before it went to `to`.
-async fn whereabouts(config: &Config, name: &str, to: &CellName) -> Result<(CellName, Company), Failure> {
-    let mut there = None;
+/// The cell that has a company, or had it before it went to `to`. To go back, that cell alone has to be there.
+async fn whereabouts(config: &Config, name: &str, to: &CellName, undo: bool) -> Result<(CellName, Company), Failure> {
+    settings_of_cell(config, to)?;
+    let (mut elsewhere, mut there) = (None::<(CellName, Company)>, None);
     for of_cell in config.cells() {
-        let look = async |pool: &Pool| -> Result<_, Failure> {
-            match find_company(&mut pool.acquire().await?, name).await {
-                Ok(company) => Ok(Some(company)),
-                Err(error) if error.is::<NotFound>() => Ok(None),
-                Err(error) => Err(error),
-            }
-        };
+        let look = async |pool: &Pool| find_company(&mut pool.acquire().await?, name).await;
         let cell = of_cell.database.name.clone();
-        let found = Database::new(&of_cell).await?.with_migrated(&of_cell, look).await?;
-        match found {
-            Some(company) if cell != *to => return Ok((cell, company)),
-            Some(company) => there = Some(company),
-            None => {}
+        match Database::new(&of_cell).await?.with_migrated(&of_cell, look).await {
+            Ok(company) if cell == *to => there = Some(company),
+            Ok(company) if elsewhere.as_ref().is_some_and(|(_, other)| other.id != company.id) => {
+                return Err(format!("several companies are named {name}: say which by its id").into());
+            }
+            Ok(company) => elsewhere = elsewhere.or(Some((cell, company))),
+            Err(error) if error.is::<NotFound>() || undo && cell == *to => {}
+            Err(error) => return Err(error),
         }
     }
-    settings_of_cell(config, to)?;
+    if let Some(found) = elsewhere {
+        return Ok(found);
+    }
     let company = there.ok_or_else(|| NotFound(format!("there is no company {name}")))?;
     match &company.moves {
         Some(Step { stage: Stage::Arrived, cell }) => Ok((cell_named(cell)?, company)),
@@ -111,7 +111,10 @@ async fn go(config: &Config, from: &CellName, to: &CellName, company: &Company) 
         match moved {
             Some(moved) => Ok(shown(company, to, moved?)),
             None => match moving.undo().await {
-                Ok(()) => Err(format!("interrupted: {} stays in the cell {from}", company.name).into()),
+                Ok(undone) => {
+                    say_what_is_left(undone, company, to);
+                    Err(format!("interrupted: {} stays in the cell {from}", company.name).into())
+                }
                 Err(Stuck::HasLeft) => {
                     Err(format!("interrupted: {} has left the cell {from}; the same command brings the rest", company.name).into())
                 }
@@ -119,22 +122,29 @@ async fn go(config: &Config, from: &CellName, to: &CellName, company: &Company) 
             },
         }
     };
-    between(config, from, to, company, work).await
+    between(config, (from, to), false, company, work).await
 }
 
 async fn undo(config: &Config, from: &CellName, to: &CellName, company: &Company) -> Result<Value, Failure> {
     let work = async |moving: Move| -> Result<Value, Failure> {
-        moving.undo().await?;
+        say_what_is_left(moving.undo().await?, company, to);
         Ok(json!({ "id": company.id, "name": company.name, "cell": from.as_str() }))
     };
-    between(config, from, to, company, work).await
+    between(config, (from, to), true, company, work).await
 }
 
-/// Runs `work` on the databases of two cells.
+fn say_what_is_left(undone: Undone, company: &Company, to: &CellName) {
+    if undone == Undone::WithoutTheNewCell {
+        complain(&format!("The cell {to} is away. When it is back, run this for what it may have of {}:", company.name));
+        complain(&format!("  portico company move {} --to {to} --undo", company.id));
+    }
+}
+
+/// Runs `work` on the databases of two cells. To go back, the new one need not be there.
 async fn between(
     config: &Config,
-    from: &CellName,
-    to: &CellName,
+    (from, to): (&CellName, &CellName),
+    undo: bool,
     company: &Company,
     work: impl AsyncFnOnce(Move) -> Result<Value, Failure>,
 ) -> Result<Value, Failure> {
@@ -148,7 +158,8 @@ async fn between(
             let to = Side { name: to.clone(), pool: there.clone() };
             work(Move { company: company.id, from, to, clock: here.clock() }).await
         };
-        Database::new(&target).await?.with_migrated(&target, at_target).await
+        let there = Database::new(&target).await?;
+        if undo { there.with_any(at_target).await } else { there.with_migrated(&target, at_target).await }
     };
     Database::new(&source).await?.with_migrated(&source, at_source).await
 }

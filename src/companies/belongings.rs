@@ -7,6 +7,9 @@ pub const ATTEMPTS: &str = "attempts";
 /// and these others.
 pub(super) const HAVE_ATTEMPTS: [&str; 3] = ["waiting", "in_flight", "deliveries"];
 
+/// The table that says how far a move is. Until the last row of a company is deleted, somebody may have to know.
+pub(super) const MOVES: &str = "company_moves";
+
 /// Tables whose rows refer to others of the same table, and which rows no other one refers to.
 pub(super) const LEAVES: [(&str, &str); 2] = [
     ("fleets", "not exists (select from fleets as part where part.parent_id = fleets.id)"),
@@ -93,7 +96,7 @@ pub const TABLES: &[(&str, &str)] = &[
     ("operators", OWN),
     ("api_keys", OWN),
     ("changes", OWN),
-    ("company_moves", OWN),
+    (MOVES, OWN),
 ];
 
 /// A partition of a table, or the table.

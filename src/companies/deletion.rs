@@ -3,14 +3,14 @@
 //! This is the one place that empties tables of other owners. Nothing follows from it, neither events nor entries in the audit trail: what
 //! would tell of it goes as well. A table is emptied by a statement of its own for each batch, so nothing is locked for long, and a deletion
 //! that was interrupted is continued by another one. Attempts do not know their company, so they go with the deliveries of each batch. The
-//! company itself goes last; until then it is suspended, so nobody adds to it but what was under way, and the tables are gone through until
+//! company itself goes last, with how far its move is, if it has left for another cell; until then it is suspended, so nobody adds to it but what was under way, and the tables are gone through until
 //! nothing is found. Who resumes it meanwhile ends the deletion.
 
 use std::collections::BTreeMap;
 
 use sqlx::AssertSqlSafe;
 
-use crate::companies::belongings::{ATTEMPTS, HAVE_ATTEMPTS, LEAVES, Part, TABLES, parts};
+use crate::companies::belongings::{ATTEMPTS, HAVE_ATTEMPTS, LEAVES, MOVES, Part, TABLES, parts};
 use crate::companies::suspension::is_suspended;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
@@ -54,7 +54,7 @@ impl Deletion {
         if !is_suspended(conn, self.company).await? {
             return Err(DeletionError::NotSuspended);
         }
-        if let Some(&(table, rows)) = TABLES.get(self.at) {
+        if let Some(&(table, rows)) = TABLES.get(self.at).filter(|(table, _)| *table != MOVES) {
             let Batch { deleted, attempts } = delete_batch(conn, table, rows, self.company).await?;
             if deleted == 0 {
                 self.at += 1;
@@ -72,7 +72,13 @@ impl Deletion {
             (self.at, self.found) = (0, false);
             return Ok(Some(0));
         }
-        let company = sqlx::query!("delete from companies where id = $1 and suspended_at is not null", self.company.uuid());
+        let company = sqlx::query!(
+            "with moved as (
+                 delete from company_moves using companies where company_id = $1 and id = company_id and companies.suspended_at is not null
+             )
+             delete from companies where id = $1 and suspended_at is not null",
+            self.company.uuid(),
+        );
         if company.execute(conn).await?.rows_affected() == 0 {
             return Err(DeletionError::NotSuspended);
         }

@@ -22,7 +22,7 @@ use crate::app::{AppState, single_router};
 use crate::config::Config;
 use crate::kernel::database::CellName;
 
-pub use moving::{Move, Moved, Side, Stuck};
+pub use moving::{Move, Moved, Side, Stuck, Undone};
 
 /// A cell that this process serves.
 #[derive(Clone)]

@@ -54,6 +54,15 @@ pub struct Moved {
     pub log_took: Duration,
 }
 
+/// What going back came to. The company is where it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undone {
+    /// Nothing of it is in the new cell.
+    Entirely,
+    /// The new cell is away. What was copied there does not count; going back once more, or moving, deletes it.
+    WithoutTheNewCell,
+}
+
 /// Why a move did not come to its end. Where the company is, it is served; the same command goes on.
 #[derive(Debug, thiserror::Error)]
 pub enum Stuck {
@@ -63,15 +72,30 @@ pub enum Stuck {
     /// The cell has a company with this id.
     #[error("the new cell has the company already, and knows of no move")]
     IsThere,
+    /// The company is not where it leaves, though it has not left.
+    #[error("the old cell does not have the company, and the new cell has a copy of which it is not known whether it is complete")]
+    OnlyCopy,
     /// There is nothing to go back to.
     #[error("the company has left, so it cannot stay: run the move to its end, and then move it back")]
     HasLeft,
     /// It does not exist.
     #[error("the company does not exist any more")]
     Gone,
-    /// Copying failed. Requests are answered where they were.
+    /// It could not leave. Requests are answered where they were.
     #[error("the company stays where it was")]
-    Stays(#[source] MoveError),
+    Stays(#[source] Box<Stuck>),
+    /// It could not leave, and not go back either.
+    #[error("the company waits on its way, because it cannot go back ({unable}): run the command again, or with --undo")]
+    Waits {
+        /// Why it cannot go back.
+        unable: Box<Stuck>,
+        /// Why it could not leave.
+        #[source]
+        why: Box<Stuck>,
+    },
+    /// What belongs to it could not be copied.
+    #[error("the company could not be copied")]
+    Copy(#[source] MoveError),
     /// What it has left behind could not follow yet. It is served where it went.
     #[error("the company was moved, and its log could not follow")]
     Log(#[from] MoveError),
@@ -87,8 +111,21 @@ pub enum Stuck {
 }
 
 impl Move {
-    /// Moves the company, or goes on with it. `progress` is told what is being done, and how many rows were copied.
+    /// Moves the company, or goes on with it. If it cannot leave, it goes back. `progress` is told what is being done, and how many rows were
+    /// copied.
     pub async fn run(&self, progress: &mut dyn FnMut(&'static str, u64)) -> Result<Moved, Stuck> {
+        let why = match self.go_on(progress).await {
+            Err(why @ (Stuck::Copy(_) | Stuck::Days(_) | Stuck::Deletion(_) | Stuck::Database(_))) => why,
+            ended => return ended,
+        };
+        match self.undo().await {
+            Ok(_) => Err(Stuck::Stays(Box::new(why))),
+            Err(Stuck::HasLeft) => Err(why),
+            Err(unable) => Err(Stuck::Waits { unable: Box::new(unable), why: Box::new(why) }),
+        }
+    }
+
+    async fn go_on(&self, progress: &mut dyn FnMut(&'static str, u64)) -> Result<Moved, Stuck> {
         let (mut source, mut target) = self.connect().await?;
         let mut moved = Moved::default();
         let mut frozen: Option<Instant> = None;
@@ -114,17 +151,11 @@ impl Move {
                 (Some(Stage::Leaving), None) => {
                     // By then every instance knows.
                     sleep(2 * TTL.to_std().expect("it is positive")).await;
-                    match self.transfer(&mut source, &mut target, progress).await {
-                        Ok(rows) => moved.rows = rows,
-                        Err(error) => {
-                            // Their transactions end with them.
-                            drop((source, target));
-                            self.undo().await?;
-                            return Err(Stuck::Stays(error));
-                        }
-                    }
+                    moved.rows = self.transfer(&mut source, &mut target, progress).await.map_err(Stuck::Copy)?;
                 }
-                (Some(Stage::Leaving), Some(Stage::Arriving)) => self.discard(&mut target).await?,
+                (None | Some(Stage::Preparing | Stage::Leaving), Some(Stage::Arriving)) => {
+                    self.discard_copy(&mut source, &mut target).await?;
+                }
                 (Some(Stage::Left), Some(Stage::Arriving)) => {
                     webhooks::arrive(&mut target, self.company, now).await?;
                     moved.paused = frozen.map(|since| since.elapsed());
@@ -148,16 +179,46 @@ impl Move {
         }
     }
 
-    /// Goes back, if the company has not left.
-    pub async fn undo(&self) -> Result<(), Stuck> {
-        let (mut source, mut target) = self.connect().await?;
-        match self.steps(&mut source, &mut target).await? {
-            (None, None) => return Ok(()),
-            (Some(Stage::Preparing | Stage::Leaving), None) => {}
-            (Some(Stage::Leaving), Some(Stage::Arriving)) => self.discard(&mut target).await?,
+    /// Goes back, if the company has not left; also while the new cell is away.
+    pub async fn undo(&self) -> Result<Undone, Stuck> {
+        let mut source = self.from.pool.acquire_patient().await?;
+        let asking = async {
+            let mut target = self.to.pool.acquire_patient().await?;
+            let step = moving::find_step(&mut target, self.company).await?;
+            Ok::<_, sqlx::Error>((target, step))
+        };
+        let undone = match asking.await {
+            Ok((mut target, step)) => {
+                if self.step(step, &self.from)? == Some(Stage::Arriving) {
+                    self.discard_copy(&mut source, &mut target).await?;
+                }
+                Undone::Entirely
+            }
+            Err(_) => Undone::WithoutTheNewCell,
+        };
+        let mut going_back = moving::begin_waiting(&mut source).await?;
+        let here = self.step(moving::lock_step(&mut going_back, self.company).await?, &self.to)?;
+        match here {
+            Some(Stage::Preparing | Stage::Leaving) => webhooks::undo_move(&mut going_back, self.company).await?,
+            None if companies::company_exists(&mut going_back, self.company).await? => {}
             _ => return Err(Stuck::HasLeft),
         }
-        Ok(webhooks::undo_move(&mut source, self.company).await?)
+        going_back.commit().await?;
+        Ok(undone)
+    }
+
+    /// Deletes what was copied, which does not count until the company has left. Whoever was about to make it count has done so, or cannot any
+    /// more, when the step is locked.
+    async fn discard_copy(&self, source: &mut Connection, target: &mut Connection) -> Result<(), Stuck> {
+        let mut held = moving::begin_waiting(source).await?;
+        let here = self.step(moving::lock_step(&mut held, self.company).await?, &self.to)?;
+        if here != Some(Stage::Left) {
+            match companies::company_exists(&mut held, self.company).await? {
+                true => self.discard(target).await?,
+                false => return Err(Stuck::OnlyCopy),
+            }
+        }
+        Ok(held.rollback().await?)
     }
 
     /// Connections of this step. One that has failed is not used again.
@@ -167,13 +228,17 @@ impl Move {
 
     /// How far each side is.
     async fn steps(&self, source: &mut Connection, target: &mut Connection) -> Result<(Option<Stage>, Option<Stage>), Stuck> {
-        let of = |step: Option<Step>, other: &Side| match step {
-            Some(step) if step.cell != other.name.as_str() => Err(Stuck::MovesElsewhere(step.cell)),
-            step => Ok(step.map(|step| step.stage)),
-        };
         let here = moving::find_step(source, self.company).await?;
         let there = moving::find_step(target, self.company).await?;
-        Ok((of(here, &self.to)?, of(there, &self.from)?))
+        Ok((self.step(here, &self.to)?, self.step(there, &self.from)?))
+    }
+
+    /// How far one side is, if it is a step of this move.
+    fn step(&self, step: Option<Step>, other: &Side) -> Result<Option<Stage>, Stuck> {
+        match step {
+            Some(step) if step.cell != other.name.as_str() => Err(Stuck::MovesElsewhere(step.cell)),
+            step => Ok(step.map(|step| step.stage)),
+        }
     }
 
     /// Makes the days of the log that the old cell has, so that each row finds its own.

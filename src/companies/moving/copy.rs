@@ -116,9 +116,9 @@ pub(super) async fn begin_leaving(source: &mut Connection) -> Result<Transaction
     Ok(leaving)
 }
 
-/// Begins that of the new cell.
-pub(super) async fn begin_arriving(target: &mut Connection) -> Result<Transaction<'_>, sqlx::Error> {
-    let mut arriving = target.begin().await?;
-    arriving.execute("set local idle_in_transaction_session_timeout = 0").await?;
-    Ok(arriving)
+/// Begins a transaction that nobody ends because it waits for the other cell.
+pub async fn begin_waiting(conn: &mut Connection) -> Result<Transaction<'_>, sqlx::Error> {
+    let mut waiting = conn.begin().await?;
+    waiting.execute("set local idle_in_transaction_session_timeout = 0").await?;
+    Ok(waiting)
 }

@@ -6,22 +6,20 @@
 use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
-use crate::companies::belongings::{ATTEMPTS, TABLES, parts};
-use crate::companies::moving::copy::{MoveError, add_to_table, begin_arriving, begin_leaving, run};
+use crate::companies::belongings::{ATTEMPTS, MOVES, TABLES, parts};
+use crate::companies::moving::copy::{MoveError, add_to_table, begin_leaving, begin_waiting, run};
 use crate::companies::moving::transfer::LOG;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
 
 /// The rows of a piece.
 const PIECE: u32 = 5_000;
-/// What only says how far the move is goes last, with the company.
-const LAST: &str = "company_moves";
 /// The condition of tables whose rows name the company. All others have rows only beside those of such a table.
 const OWN: &str = "company_id = $1";
 
 /// Sends a piece of what a company has left behind. Returns how many rows it had; 0 if nothing is left.
 pub async fn send_some(source: &mut Connection, target: &mut Connection, company: CompanyId) -> Result<u64, MoveError> {
-    let others = TABLES.iter().filter(|(table, rows)| *rows == OWN && *table != LAST && !LOG.contains(table)).map(|(table, _)| *table);
+    let others = TABLES.iter().filter(|(table, rows)| *rows == OWN && *table != MOVES && !LOG.contains(table)).map(|(table, _)| *table);
     for table in LOG.into_iter().chain(others) {
         let sent = send_some_of(source, target, table, company).await?;
         if sent > 0 {
@@ -37,7 +35,7 @@ async fn send_some_of(source: &mut Connection, target: &mut Connection, table: &
     if piece.rows == 0 {
         return Ok(0);
     }
-    let mut arriving = begin_arriving(target).await?;
+    let mut arriving = begin_waiting(target).await?;
     let with = companions(&mut leaving, table).await?;
     if let Some((table, chosen)) = &with {
         add_to_table(&mut leaving, &mut arriving, table, &[((*table).to_owned(), chosen.clone())]).await?;

@@ -29,9 +29,9 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
 use crate::kernel::problem::Problem;
 
-pub use copy::MoveError;
+pub use copy::{MoveError, begin_waiting};
 pub use log::send_some;
-pub use queries::{any_awaits_its_log, conclude, find_step, prepare};
+pub use queries::{any_awaits_its_log, conclude, find_step, lock_step, prepare};
 pub use transfer::transfer;
 
 /// Lets the requests of the company wait, in a transaction, whether it is suspended or not.

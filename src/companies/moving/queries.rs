@@ -13,6 +13,13 @@ pub async fn find_step(conn: &mut Connection, company: CompanyId) -> Result<Opti
         .await
 }
 
+/// The same, and nobody changes it until the transaction ends. Whoever was changing it has ended.
+pub async fn lock_step(conn: &mut Connection, company: CompanyId) -> Result<Option<Step>, sqlx::Error> {
+    sqlx::query_as!(Step, r#"select cell, stage as "stage: Stage" from company_moves where company_id = $1 for update"#, company.uuid())
+        .fetch_optional(conn)
+        .await
+}
+
 /// Whether the log of any company is on its way.
 pub async fn any_awaits_its_log(conn: &mut Connection) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(r#"select exists (select from company_moves where stage = 'arrived') as "any!""#).fetch_one(conn).await

@@ -2,15 +2,13 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::companies::belongings::{ATTEMPTS, HAVE_ATTEMPTS, TABLES};
-use crate::companies::moving::copy::{MoveError, begin_arriving, begin_leaving, copy_table, must_not_be_cancelling, run};
+use crate::companies::belongings::{ATTEMPTS, HAVE_ATTEMPTS, MOVES, TABLES};
+use crate::companies::moving::copy::{MoveError, begin_leaving, begin_waiting, copy_table, must_not_be_cancelling, run};
 use crate::companies::moving::queries;
 use crate::companies::standing::Stage;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
 
-/// What the new cell writes itself.
-const NOT_COPIED: &str = "company_moves";
 /// The log, which follows later, but for the events of what is still to be delivered.
 pub(super) const LOG: [&str; 3] = ["feed", "events", "deliveries"];
 /// Copies a company that is leaving into the cell where it goes, and deletes it where it was. Both connections have no open transaction.
@@ -28,13 +26,13 @@ pub async fn transfer(
     let mut leaving = begin_leaving(source).await?;
     let departure = queries::lock_departure(&mut leaving, company).await?.ok_or(MoveError::NotLeaving)?;
 
-    let mut arriving = begin_arriving(target).await?;
+    let mut arriving = begin_waiting(target).await?;
     let of_company = |condition: &str| condition.replace("$1", &format!("'{}'", company.uuid()));
     let mut copied = copy_table(&mut leaving, &mut arriving, "companies", &of_company("id = $1"), &of_company("id = $1"), "").await?;
     queries::suspend_for_move(&mut arriving, company, now).await?;
     queries::insert_arrival(&mut arriving, company, &departure, from).await?;
     // What others refer to is deleted after them, so it is copied before them.
-    for (table, rows) in TABLES.iter().rev().filter(|(table, _)| *table != NOT_COPIED) {
+    for (table, rows) in TABLES.iter().rev().filter(|(table, _)| *table != MOVES) {
         let chosen = match *table {
             "events" => format!("id in ({})", of_open("event_id", &["outbox", "waiting", "in_flight"])),
             table if LOG.contains(&table) => continue,
@@ -51,7 +49,7 @@ pub async fn transfer(
     progress(copied);
 
     run(&mut leaving, format!("delete from {ATTEMPTS} where {at_open}")).await?;
-    for (table, rows) in TABLES.iter().filter(|(table, _)| *table != NOT_COPIED && !LOG.contains(table)) {
+    for (table, rows) in TABLES.iter().filter(|(table, _)| *table != MOVES && !LOG.contains(table)) {
         run(&mut leaving, format!("delete from {table} where {}", of_company(rows))).await?;
     }
     queries::set_stage(&mut leaving, company, Stage::Left).await?;

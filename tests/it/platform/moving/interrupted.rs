@@ -4,8 +4,9 @@ use std::process::Stdio;
 
 use chrono::TimeDelta;
 use portico::app::{Move, Stuck};
-use portico::companies::Stage;
 use portico::companies::moving::{self, MoveError};
+use portico::companies::{Deletion, Stage};
+use portico::kernel::database::Transaction;
 use portico::webhooks;
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
@@ -16,6 +17,7 @@ use crate::platform::moving::{belongings, moved, stages, the_move};
 use crate::support::World;
 use crate::support::customers::{EMAIL, PASSWORD, login};
 use crate::support::program::{ask_to_stop, portico, printed};
+use crate::support::waiting::until;
 
 /// Makes each commit fail that brings a move to a stage, in one of the cells.
 async fn refuse_stage(world: &World, stage: &str) {
@@ -41,13 +43,14 @@ async fn a_move_that_fails_at_any_point_leaves_a_company_that_is_served_and_goes
         a.pass(TimeDelta::seconds(2));
         login(&a, EMAIL, PASSWORD).await.ok(200);
     };
-    // The new cell refuses the copy; and the old one to delete it, after the new one has it.
-    for (cell, stage) in [(&b, "arriving"), (&a, "left")] {
+    // The old cell refuses to let requests wait, and the new one the copy; and the old one to delete it, after the new one has it.
+    for (cell, stage) in [(&a, "leaving"), (&b, "arriving"), (&a, "left")] {
         refuse_stage(cell, stage).await;
         let refusal = moving.run(&mut |_, _| {}).await.unwrap_err();
         assert!(matches!(refusal, Stuck::Stays(_)), "{stage}: {refusal:?}");
         accept_stage(cell).await;
         assert_eq!(stages(&moving).await, (None, None), "{stage}");
+        assert_eq!(a.count("select count(*) from endpoints where paused").await, 0, "{stage}");
         assert!(rows(&b, a.company).await.iter().all(|(_, count)| *count == 0), "{stage}");
         assert_eq!(b.count("select count(*) from companies").await, 1, "{stage}");
         is_served().await;
@@ -87,6 +90,98 @@ async fn a_move_that_fails_at_any_point_leaves_a_company_that_is_served_and_goes
     };
     assert_eq!(kept(&belongings(&b, a.company).await), kept(&before));
     is_served().await;
+}
+
+/// Makes the commit wait that brings a move to the stage `left`, until this transaction ends.
+async fn hold_up_leaving(world: &World) -> Transaction<'static> {
+    let hold_up = "create table gate as select 1 as one;
+                   create function wait() returns trigger language plpgsql as $$ begin perform from gate for update; return null; end $$;
+                   create constraint trigger wait after update on company_moves deferrable initially deferred
+                   for each row when (new.stage = 'left') execute function wait()";
+    sqlx::raw_sql(hold_up).execute(&world.pool).await.unwrap();
+    let mut gate = world.pool.begin().await.unwrap();
+    sqlx::query("select from gate for update").execute(&mut *gate).await.unwrap();
+    gate
+}
+
+#[tokio::test]
+async fn who_goes_back_or_moves_again_while_a_company_leaves_waits_and_finds_that_it_has_left() {
+    let (a, b, _) = two(&[]).await;
+    fill(&a).await;
+    let moving = the_move(&a, &b);
+    let before = belongings(&a, a.company).await;
+    let (conn, now) = (&mut a.pool.acquire().await.unwrap(), a.clock.now());
+    webhooks::prepare_move(conn, a.company, "b", now).await.unwrap();
+    webhooks::freeze_for_move(conn, a.company, now).await.unwrap();
+    let gate = hold_up_leaving(&a).await;
+    let (mut source, mut target) = (a.pool.acquire().await.unwrap(), b.pool.acquire().await.unwrap());
+    let mut silent = |_| {};
+    let leaves = moving::transfer(&mut source, &mut target, a.company, "main", now, &mut silent);
+    let others = async {
+        until("the new cell has the copy", async || stages(&moving).await == (Some(Stage::Leaving), Some(Stage::Arriving))).await;
+        let opens = async {
+            until("all wait", async || a.waiting_for_a_lock().await == 3).await;
+            gate.rollback().await.unwrap();
+        };
+        tokio::join!(moving.undo(), moved(&moving), opens)
+    };
+    let (left, (undone, report, ())) = tokio::join!(leaves, others);
+    left.unwrap();
+    assert!(matches!(undone, Err(Stuck::HasLeft)), "{undone:?}");
+    assert!(report.log_rows > 0, "{report:?}");
+    assert_eq!(belongings(&b, a.company).await, before);
+    assert!(rows(&a, a.company).await.iter().all(|(_, count)| *count == 0));
+}
+
+#[tokio::test]
+async fn while_the_new_cell_is_away_a_company_goes_back_and_its_copy_does_not_count() {
+    let (a, b, _) = two(&[]).await;
+    fill(&a).await;
+    let moving = the_move(&a, &b);
+    let (conn, now) = (&mut a.pool.acquire().await.unwrap(), a.clock.now());
+    webhooks::prepare_move(conn, a.company, "b", now).await.unwrap();
+    webhooks::freeze_for_move(conn, a.company, now).await.unwrap();
+    refuse_stage(&a, "left").await;
+    let (mut source, mut target) = (a.pool.acquire().await.unwrap(), b.pool.acquire().await.unwrap());
+    moving::transfer(&mut source, &mut target, a.company, "main", now, &mut |_| {}).await.unwrap_err();
+    accept_stage(&a).await;
+    drop((source, target));
+
+    let company = a.company.to_string();
+    let away = "postgres://127.0.0.1:1/away";
+    let settings = [("database.url", a.database.as_str()), ("database.cells.b.url", away), ("application_key", &a.application_key_setting)];
+    let said = portico(&["company", "move", &company, "--to", "b", "--undo"], &settings).output().await.unwrap();
+    let (told, complaint) = (String::from_utf8(said.stdout).unwrap(), String::from_utf8(said.stderr).unwrap());
+    assert!(said.status.success() && told.contains("main") && complaint.contains("The cell b is away"), "{told}{complaint}");
+    assert_eq!(stages(&moving).await, (None, Some(Stage::Arriving)));
+    a.pass(TimeDelta::seconds(2));
+    a.order(json!({})).await;
+    assert_eq!(a.count("select count(*) from endpoints where paused").await, 0);
+
+    let before = belongings(&a, a.company).await;
+    moved(&moving).await;
+    assert_eq!(belongings(&b, a.company).await, before);
+}
+
+#[tokio::test]
+async fn a_command_that_is_interrupted_while_it_clears_away_what_has_left_goes_on_later() {
+    let (a, b, _) = two(&[]).await;
+    fill(&a).await;
+    let moving = the_move(&a, &b);
+    let (conn, now) = (&mut a.pool.acquire().await.unwrap(), a.clock.now());
+    webhooks::prepare_move(conn, a.company, "b", now).await.unwrap();
+    webhooks::freeze_for_move(conn, a.company, now).await.unwrap();
+    let (mut source, mut target) = (a.pool.acquire().await.unwrap(), b.pool.acquire().await.unwrap());
+    moving::transfer(&mut source, &mut target, a.company, "main", now, &mut |_| {}).await.unwrap();
+    let mut clearing = Deletion::begin(&mut source, a.company).await.unwrap();
+    while a.count("select count(*) from events").await + a.count("select count(*) from changes").await > 0 {
+        clearing.next_batch(&mut source).await.unwrap();
+    }
+    drop((source, target));
+    assert_eq!(stages(&moving).await.0, Some(Stage::Left));
+    assert!(matches!(moving.undo().await, Err(Stuck::HasLeft)));
+    moved(&moving).await;
+    assert_eq!((stages(&moving).await, a.count("select count(*) from companies").await), ((None, None), 0));
 }
 
 #[tokio::test]

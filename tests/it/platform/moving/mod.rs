@@ -205,7 +205,7 @@ async fn what_needs_the_whole_log_waits_until_it_has_arrived() {
 
 #[tokio::test]
 async fn operators_move_companies_and_drain_cells_by_commands() {
-    let (first, second) = (database::fresh().await, database::fresh().await);
+    let (first, second, third) = (database::fresh().await, database::fresh().await, database::fresh().await);
     let key = ApplicationKey::generate();
     let settings = [("database.url", first.as_str()), ("database.cells.b.url", &second), ("application_key", key.expose_secret())];
     printed(&["migrate"], &settings).await;
@@ -219,9 +219,14 @@ async fn operators_move_companies_and_drain_cells_by_commands() {
     assert!(unknown.contains("there is no company Nobody"), "{unknown}");
     let nowhere = refused(&["company", "move", "Acme", "--to", "c"], &settings).await;
     assert!(nowhere.contains("there is no cell c"), "{nowhere}");
+    // Names are not unique.
+    printed(&["company", "create", "Acme", "--cell", "main"], &settings).await;
+    let ambiguous =
+        refused(&["company", "move", "Acme", "--to", "c"], &[&settings[..], &[("database.cells.c.url", &third)]].concat()).await;
+    assert!(ambiguous.contains("several companies are named Acme"), "{ambiguous}");
     let drained: Value = serde_json::from_str(&printed(&["cell", "drain", "b", "--json"], &settings).await).unwrap();
     assert_eq!((&drained["companies"][0]["name"], &drained["companies"][0]["cell"]), (&json!("Acme"), &json!("main")));
     let listed: Value = serde_json::from_str(&printed(&["company", "list", "--json"], &settings).await).unwrap();
     let cells: Vec<_> = listed["companies"].as_array().unwrap().iter().map(|company| company["cell"].as_str().unwrap()).collect();
-    assert_eq!(cells, ["main", "main"], "{listed}");
+    assert_eq!(cells, ["main"; 3], "{listed}");
 }
