@@ -44,7 +44,7 @@ pub fn measure(figures: &mut Figures) {
             });
         };
         asked(BESIDE);
-        let moved = host.run(&cells, &["company", "move", &company.id.to_string(), "--to", "c1", "--json"]);
+        let moved = host.run(&cells, &["company", "move", &company.id.to_string(), "--to", "c1", "--grace", "0", "--json"]);
         asked(BESIDE);
         stop.store(true, Ordering::SeqCst);
         let waits = clients.map(|client| client.join().unwrap());

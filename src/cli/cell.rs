@@ -11,6 +11,7 @@ use crate::companies;
 use crate::config::Config;
 use crate::kernel::database::{CellName, Pool, database_size, server_version};
 use crate::kernel::error_chain::chain;
+use crate::kernel::middleware::TIME_LIMIT;
 use crate::kernel::migrations;
 
 #[derive(Debug, Subcommand)]
@@ -25,6 +26,9 @@ pub(super) enum CellCommand {
     Drain {
         /// The cell's name
         name: CellName,
+        /// How long requests may still be under way that were admitted before
+        #[arg(long, value_name = "SECONDS", default_value_t = TIME_LIMIT.as_secs())]
+        grace: u64,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -40,7 +44,7 @@ impl CellCommand {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
         match self {
             Self::List { json } => list(config, json).await,
-            Self::Drain { name, json } => Box::pin(moving::drain(config, &name, json)).await,
+            Self::Drain { name, grace, json } => Box::pin(moving::drain(config, &name, grace, json)).await,
         }
     }
 }

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use sqlx::AssertSqlSafe;
 
 use crate::companies::belongings::{ATTEMPTS, HAVE_ATTEMPTS, LEAVES, MOVES, Part, TABLES, parts};
+use crate::companies::queries;
 use crate::companies::suspension::is_suspended;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
@@ -24,6 +25,9 @@ pub enum DeletionError {
     /// It is not suspended, so its customers and servers still use it.
     #[error("the company is not suspended: only a company that is suspended can be deleted")]
     NotSuspended,
+    /// It is on its way to or from another cell, or has gone there.
+    #[error("the company is on its way to or from another cell")]
+    Moves,
     /// The database failed. What was deleted until then stays deleted.
     #[error("the database could not be used")]
     Database(#[from] sqlx::Error),
@@ -33,6 +37,8 @@ pub enum DeletionError {
 #[derive(Debug)]
 pub struct Deletion {
     company: CompanyId,
+    /// Whether this is what a move leaves behind.
+    of_move: bool,
     /// The table that is emptied.
     at: usize,
     /// Whether anything was found since the first table.
@@ -41,19 +47,33 @@ pub struct Deletion {
 }
 
 impl Deletion {
-    /// Begins to delete a company that is suspended, or continues.
+    /// Begins to delete a company that is suspended and does not move, or continues.
     pub async fn begin(conn: &mut Connection, company: CompanyId) -> Result<Self, DeletionError> {
-        match is_suspended(conn, company).await? {
-            true => Ok(Self { company, at: 0, found: false, report: BTreeMap::new() }),
-            false => Err(DeletionError::NotSuspended),
+        Self { company, of_move: false, at: 0, found: false, report: BTreeMap::new() }.if_allowed(conn).await
+    }
+
+    /// Begins to delete what a move leaves behind of a company in one cell, which is in another one, or continues.
+    pub async fn of_move(conn: &mut Connection, company: CompanyId) -> Result<Self, DeletionError> {
+        Self { company, of_move: true, at: 0, found: false, report: BTreeMap::new() }.if_allowed(conn).await
+    }
+
+    async fn if_allowed(self, conn: &mut Connection) -> Result<Self, DeletionError> {
+        self.must_be_allowed(conn).await.map(|()| self)
+    }
+
+    async fn must_be_allowed(&self, conn: &mut Connection) -> Result<(), DeletionError> {
+        if !is_suspended(conn, self.company).await? {
+            return Err(DeletionError::NotSuspended);
+        }
+        match !self.of_move && queries::is_moving(conn, self.company).await? {
+            true => Err(DeletionError::Moves),
+            false => Ok(()),
         }
     }
 
     /// Deletes a batch. Returns how many rows it had, or `None` once nothing is left and the company itself is deleted.
     pub async fn next_batch(&mut self, conn: &mut Connection) -> Result<Option<u64>, DeletionError> {
-        if !is_suspended(conn, self.company).await? {
-            return Err(DeletionError::NotSuspended);
-        }
+        self.must_be_allowed(conn).await?;
         if let Some(&(table, rows)) = TABLES.get(self.at).filter(|(table, _)| *table != MOVES) {
             let Batch { deleted, attempts } = delete_batch(conn, table, rows, self.company).await?;
             if deleted == 0 {
@@ -74,10 +94,12 @@ impl Deletion {
         }
         let company = sqlx::query!(
             "with moved as (
-                 delete from company_moves using companies where company_id = $1 and id = company_id and companies.suspended_at is not null
+                 delete from company_moves using companies
+                 where $2 and company_id = $1 and id = company_id and companies.suspended_at is not null
              )
              delete from companies where id = $1 and suspended_at is not null",
             self.company.uuid(),
+            self.of_move,
         );
         if company.execute(conn).await?.rows_affected() == 0 {
             return Err(DeletionError::NotSuspended);

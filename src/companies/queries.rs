@@ -129,6 +129,11 @@ pub async fn company_name(conn: &mut Connection, id: CompanyId) -> Result<String
     sqlx::query_scalar!("select name from companies where id = $1", id.uuid()).fetch_one(conn).await
 }
 
+/// Whether a company is on its way from or to another cell, or has gone there.
+pub(super) async fn is_moving(conn: &mut Connection, id: CompanyId) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(r#"select exists (select from company_moves where company_id = $1) as "any!""#, id.uuid()).fetch_one(conn).await
+}
+
 pub(super) async fn company_exists(conn: &mut Connection, id: CompanyId) -> Result<bool, sqlx::Error> {
     let exists = sqlx::query_scalar!(
         r#"select exists(select from companies where id = $1 and id not in (select company_id from company_moves where stage = 'left')) as "exists!""#,

@@ -21,12 +21,15 @@ pub async fn is_at_rest(conn: &mut Connection, company: CompanyId) -> Result<boo
     endpoints::are_at_rest(conn, company).await
 }
 
-/// Lets the requests of a company wait. The deliveries of a webhook that was added meanwhile are held as well.
-pub async fn freeze_for_move(conn: &mut Connection, company: CompanyId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+/// Lets the requests of a company wait. The deliveries of a webhook that was added meanwhile are held as well. Returns `false` if its move is not
+/// being prepared any more.
+pub async fn freeze_for_move(conn: &mut Connection, company: CompanyId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let mut transaction = conn.begin().await?;
-    moving::freeze(&mut transaction, company, now).await?;
-    endpoints::hold_all(&mut transaction, company).await?;
-    transaction.commit().await
+    let frozen = moving::freeze(&mut transaction, company, now).await?;
+    if frozen {
+        endpoints::hold_all(&mut transaction, company).await?;
+    }
+    transaction.commit().await.map(|()| frozen)
 }
 
 /// Goes back to before a move, as long as the company is still here.

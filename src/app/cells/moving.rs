@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::companies::moving::{self, MoveError};
 use crate::companies::{self, Deletion, DeletionError, Stage, Step};
@@ -48,6 +48,8 @@ pub struct Moved {
     pub rows: u64,
     /// The rows of the log, which followed.
     pub log_rows: u64,
+    /// Since when requests had to wait. None if that was before this run.
+    pub frozen_at: Option<Instant>,
     /// For how long requests had to wait. None if that was before this run.
     pub paused: Option<Duration>,
     /// For how long the log was on its way.
@@ -111,8 +113,8 @@ pub enum Stuck {
 }
 
 impl Move {
-    /// Moves the company, or goes on with it. If it cannot leave, it goes back. `progress` is told what is being done, and how many rows were
-    /// copied.
+    /// Moves the company with its log, or goes on with it. If it cannot leave, it goes back. What it leaves behind is for [`Move::clear`].
+    /// `progress` is told what is being done, and how many rows were copied.
     pub async fn run(&self, progress: &mut dyn FnMut(&'static str, u64)) -> Result<Moved, Stuck> {
         let why = match self.go_on(progress).await {
             Err(why @ (Stuck::Copy(_) | Stuck::Days(_) | Stuck::Deletion(_) | Stuck::Database(_))) => why,
@@ -128,7 +130,6 @@ impl Move {
     async fn go_on(&self, progress: &mut dyn FnMut(&'static str, u64)) -> Result<Moved, Stuck> {
         let (mut source, mut target) = self.connect().await?;
         let mut moved = Moved::default();
-        let mut frozen: Option<Instant> = None;
         loop {
             let now = self.now();
             match self.steps(&mut source, &mut target).await? {
@@ -145,8 +146,9 @@ impl Move {
                     progress("preparing", 0);
                     self.prepare_days(&mut source).await?;
                     self.rest(&mut source).await?;
-                    webhooks::freeze_for_move(&mut source, self.company, self.now()).await?;
-                    frozen = Some(Instant::now());
+                    if webhooks::freeze_for_move(&mut source, self.company, self.now()).await? {
+                        moved.frozen_at = Some(Instant::now());
+                    }
                 }
                 (Some(Stage::Leaving), None) => {
                     // By then every instance knows.
@@ -158,7 +160,7 @@ impl Move {
                 }
                 (Some(Stage::Left), Some(Stage::Arriving)) => {
                     webhooks::arrive(&mut target, self.company, now).await?;
-                    moved.paused = frozen.map(|since| since.elapsed());
+                    moved.paused = moved.frozen_at.map(|since| since.elapsed());
                 }
                 (Some(Stage::Left), Some(Stage::Arrived)) => {
                     let begun = Instant::now();
@@ -166,17 +168,35 @@ impl Move {
                     moved.log_took = begun.elapsed();
                     moving::conclude(&mut target, self.company).await?;
                 }
-                (Some(Stage::Left), None) => {
-                    self.discard(&mut source).await?;
-                    return Ok(moved);
-                }
+                (Some(Stage::Left), None) => return Ok(moved),
                 (None, Some(Stage::Arrived)) => {
-                    moving::conclude(&mut target, self.company).await?;
-                    return Ok(moved);
+                    let is_here = companies::company_exists(&mut source, self.company).await?;
+                    match moving::find_step(&mut source, self.company).await? {
+                        None if is_here => return Err(Stuck::IsThere),
+                        None => {
+                            moving::conclude(&mut target, self.company).await?;
+                            return Ok(moved);
+                        }
+                        // It has left since the old cell was looked at.
+                        Some(_) => {}
+                    }
                 }
                 _ => return Err(Stuck::MovesElsewhere(self.to.name.to_string())),
             }
         }
+    }
+
+    /// Sends what requests have added after the company had left, and deletes what is left of it where it was. That waits until `longest_request` has
+    /// passed since requests had to wait: what was admitted before may be written until then. Returns how many rows were sent.
+    pub async fn clear(&self, moved: &Moved, longest_request: Duration, progress: &mut dyn FnMut(&'static str, u64)) -> Result<u64, Stuck> {
+        sleep_until(moved.frozen_at.unwrap_or_else(Instant::now) + longest_request).await;
+        let (mut source, mut target) = self.connect().await?;
+        if self.steps(&mut source, &mut target).await? != (Some(Stage::Left), None) {
+            return Ok(0);
+        }
+        let sent = self.send_log(&mut source, &mut target, progress).await?;
+        self.discard(&mut source).await?;
+        Ok(sent)
     }
 
     /// Goes back, if the company has not left; also while the new cell is away.
@@ -185,37 +205,55 @@ impl Move {
         let asking = async {
             let mut target = self.to.pool.acquire_patient().await?;
             let step = moving::find_step(&mut target, self.company).await?;
-            Ok::<_, sqlx::Error>((target, step))
+            let is_there = companies::company_exists(&mut target, self.company).await?;
+            Ok::<_, sqlx::Error>((target, step, is_there))
         };
-        let undone = match asking.await {
-            Ok((mut target, step)) => {
-                if self.step(step, &self.from)? == Some(Stage::Arriving) {
-                    self.discard_copy(&mut source, &mut target).await?;
-                }
-                Undone::Entirely
-            }
-            Err(_) => Undone::WithoutTheNewCell,
-        };
+        // Whoever makes a copy count has done so, or cannot any more, when the step is locked.
         let mut going_back = moving::begin_waiting(&mut source).await?;
         let here = self.step(moving::lock_step(&mut going_back, self.company).await?, &self.to)?;
-        match here {
-            Some(Stage::Preparing | Stage::Leaving) => webhooks::undo_move(&mut going_back, self.company).await?,
-            None if companies::company_exists(&mut going_back, self.company).await? => {}
+        let there = asking.await;
+        let (copied, is_there) = match &there {
+            Ok((_, step, is_there)) => (self.step(step.clone(), &self.from)?, *is_there),
+            Err(_) => (None, false),
+        };
+        let is_here = companies::company_exists(&mut going_back, self.company).await?;
+        match (here, copied) {
+            (Some(Stage::Preparing | Stage::Leaving), None) if !is_there => webhooks::undo_move(&mut going_back, self.company).await?,
+            (Some(Stage::Preparing | Stage::Leaving), Some(Stage::Arriving)) => webhooks::undo_move(&mut going_back, self.company).await?,
+            (None, None) if is_here && is_there => return Err(Stuck::IsThere),
+            (None, None | Some(Stage::Arriving)) if is_here => {}
             _ => return Err(Stuck::HasLeft),
         }
         going_back.commit().await?;
-        Ok(undone)
+        match there {
+            Err(_) => Ok(Undone::WithoutTheNewCell),
+            Ok((mut target, ..)) if copied.is_some() => Ok(match self.discard_copy(&mut source, &mut target).await {
+                Ok(()) => Undone::Entirely,
+                Err(_) => Undone::WithoutTheNewCell,
+            }),
+            Ok(_) => Ok(Undone::Entirely),
+        }
     }
 
-    /// Deletes what was copied, which does not count until the company has left. Whoever was about to make it count has done so, or cannot any
-    /// more, when the step is locked.
+    /// Deletes what was copied, which does not count until the company has left. Meanwhile nobody copies anything: the step is locked, or a new one
+    /// was begun, which nobody sees.
     async fn discard_copy(&self, source: &mut Connection, target: &mut Connection) -> Result<(), Stuck> {
         let mut held = moving::begin_waiting(source).await?;
-        let here = self.step(moving::lock_step(&mut held, self.company).await?, &self.to)?;
-        if here != Some(Stage::Left) {
-            match companies::company_exists(&mut held, self.company).await? {
-                true => self.discard(target).await?,
-                false => return Err(Stuck::OnlyCopy),
+        let mut here = moving::lock_step(&mut held, self.company).await?;
+        if here.is_none() {
+            moving::prepare(&mut held, self.company, self.to.name.as_str(), self.now()).await?;
+            here = moving::lock_step(&mut held, self.company).await?;
+        }
+        match self.step(here, &self.to)? {
+            Some(Stage::Preparing | Stage::Leaving) => {}
+            Some(_) => return Ok(()),
+            None => return Err(Stuck::OnlyCopy),
+        }
+        if self.step(moving::find_step(target, self.company).await?, &self.from)? == Some(Stage::Arriving) {
+            let mut deletion = Deletion::of_move(target, self.company).await?;
+            while deletion.next_batch(target).await?.is_some() {
+                // Who cannot say so any more does not hold it either.
+                moving::lock_step(&mut held, self.company).await?;
             }
         }
         Ok(held.rollback().await?)
@@ -286,23 +324,34 @@ impl Move {
         target: &mut Connection,
         progress: &mut dyn FnMut(&'static str, u64),
     ) -> Result<u64, MoveError> {
-        let mut sent = 0;
+        let (mut sent, mut attempt) = (0, 1);
         loop {
             match moving::send_some(source, target, self.company).await {
                 Ok(0) => return Ok(sent),
-                Ok(rows) => sent += rows,
-                Err(error) if error.is_conflict() => (*source, *target) = self.connect().await?,
+                Ok(rows) => (sent, attempt) = (sent + rows, 1),
+                Err(error) if error.is_conflict() && attempt < ATTEMPTS => {
+                    attempt += 1;
+                    (*source, *target) = self.connect().await?;
+                    sleep(LOOK_INTERVAL).await;
+                }
                 Err(error) => return Err(error),
             }
             progress("sending the log", sent);
         }
     }
 
-    /// Deletes what does not count: a copy that was not finished, or what is left of a company that is elsewhere.
-    async fn discard(&self, conn: &mut Connection) -> Result<(), DeletionError> {
-        let mut deletion = Deletion::begin(conn, self.company).await?;
-        while deletion.next_batch(conn).await?.is_some() {}
-        Ok(())
+    /// Deletes what is left of a company that is elsewhere.
+    async fn discard(&self, source: &mut Connection) -> Result<(), Stuck> {
+        let deleting = async {
+            let mut deletion = Deletion::of_move(source, self.company).await?;
+            while deletion.next_batch(source).await?.is_some() {}
+            Ok(())
+        };
+        match deleting.await {
+            // Somebody else has done it.
+            Err(DeletionError::NotSuspended) if !companies::company_exists(source, self.company).await? => Ok(()),
+            done => Ok(done?),
+        }
     }
 
     fn now(&self) -> DateTime<Utc> {

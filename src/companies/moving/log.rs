@@ -14,19 +14,47 @@ use crate::kernel::ids::CompanyId;
 
 /// The rows of a piece.
 const PIECE: u32 = 5_000;
-/// The condition of tables whose rows name the company. All others have rows only beside those of such a table.
+/// The condition of the tables of the log.
 const OWN: &str = "company_id = $1";
 
 /// Sends a piece of what a company has left behind. Returns how many rows it had; 0 if nothing is left.
 pub async fn send_some(source: &mut Connection, target: &mut Connection, company: CompanyId) -> Result<u64, MoveError> {
-    let others = TABLES.iter().filter(|(table, rows)| *rows == OWN && *table != MOVES && !LOG.contains(table)).map(|(table, _)| *table);
-    for table in LOG.into_iter().chain(others) {
+    for table in LOG {
         let sent = send_some_of(source, target, table, company).await?;
         if sent > 0 {
             return Ok(sent);
         }
     }
-    Ok(0)
+    send_late(source, target, company).await
+}
+
+/// Sends what requests have added after the company had left, but for the log: all of it, because its rows refer to one another.
+async fn send_late(source: &mut Connection, target: &mut Connection, company: CompanyId) -> Result<u64, MoveError> {
+    let of_company = |condition: &str| condition.replace("$1", &format!("'{}'", company.uuid()));
+    let late: Vec<_> = TABLES
+        .iter()
+        .filter(|(table, _)| *table != MOVES && !LOG.contains(table))
+        .map(|(table, condition)| ((*table).to_owned(), of_company(condition)))
+        .collect();
+    let mut leaving = begin_leaving(source).await?;
+    let mut arriving = begin_waiting(target).await?;
+    let mut sent = 0;
+    // What others refer to is deleted after them, so it is sent before them.
+    for part in late.iter().rev() {
+        let any = format!("select exists (select from {} where {})", part.0, part.1);
+        if sqlx::query_scalar(AssertSqlSafe(any)).persistent(false).fetch_one(&mut *leaving).await? {
+            sent += add_to_table(&mut leaving, &mut arriving, &part.0, std::slice::from_ref(part)).await?;
+        }
+    }
+    if sent == 0 {
+        return Ok(0);
+    }
+    arriving.commit().await?;
+    for (table, chosen) in &late {
+        run(&mut leaving, format!("delete from {table} where {chosen}")).await?;
+    }
+    leaving.commit().await?;
+    Ok(sent)
 }
 
 async fn send_some_of(source: &mut Connection, target: &mut Connection, table: &str, company: CompanyId) -> Result<u64, MoveError> {

@@ -9,6 +9,7 @@
 //! | `leaving` | `arriving` | Everything was copied. Until the next step is done it does not count, and goes again. |
 //! | `left` | `arriving` | It is deleted where it came from. |
 //! | `left` | `arrived` | It is served where it went, and its log follows. |
+//! | `left` | | What requests of before it left have added follows, and the rest is deleted. |
 //!
 //! Both sides of the copy are one transaction each ([`transfer`]). The first reads from one snapshot and deletes what it has read: what a request
 //! that was under way has changed meanwhile makes it fail, and it begins anew. What such a request adds later is found when the log follows
@@ -34,23 +35,28 @@ pub use log::send_some;
 pub use queries::{any_awaits_its_log, conclude, find_step, lock_step, prepare};
 pub use transfer::transfer;
 
-/// Lets the requests of the company wait, in a transaction, whether it is suspended or not.
-pub async fn freeze(conn: &mut Connection, company: CompanyId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    queries::suspend_for_move(conn, company, now).await?;
-    queries::set_stage(conn, company, Stage::Leaving).await
+/// Lets the requests of the company wait, in a transaction, whether it is suspended or not. Returns `false` if its move is at another stage.
+pub async fn freeze(conn: &mut Connection, company: CompanyId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+    let frozen = queries::set_stage(conn, company, Stage::Preparing, Stage::Leaving).await?;
+    if frozen {
+        queries::suspend_for_move(conn, company, now).await?;
+    }
+    Ok(frozen)
 }
 
 /// Ends a move on the side of a cell that has the company: it is served there, unless it is suspended. Returns whether it is.
 pub async fn unfreeze(conn: &mut Connection, company: CompanyId) -> Result<Standing, sqlx::Error> {
     queries::unsuspend_after_move(conn, company).await?;
-    conclude(conn, company).await?;
+    queries::forget(conn, company).await?;
     standing(conn, company).await
 }
 
-/// The company has arrived, and its log is still to come. Returns whether it is served.
+/// The company has arrived, and its log is still to come. Returns whether it is served. Does nothing if somebody has said so already.
 pub async fn arrive(conn: &mut Connection, company: CompanyId, now: DateTime<Utc>) -> Result<Standing, sqlx::Error> {
+    if !queries::set_stage(conn, company, Stage::Arriving, Stage::Arrived).await? {
+        return standing(conn, company).await;
+    }
     queries::unsuspend_after_move(conn, company).await?;
-    queries::set_stage(conn, company, Stage::Arrived).await?;
     let (caller, change) = (Caller::command_line(company), Action::Updated(&["cell"]));
     audit_trail::record(conn, &caller, change, ChangedRecord::Company(company), now).await?;
     standing(conn, company).await

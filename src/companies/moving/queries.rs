@@ -69,14 +69,27 @@ pub(super) async fn lock_departure(conn: &mut Connection, company: CompanyId) ->
     .await
 }
 
-pub(super) async fn set_stage(conn: &mut Connection, company: CompanyId, stage: Stage) -> Result<(), sqlx::Error> {
-    sqlx::query!("update company_moves set stage = $2 where company_id = $1", company.uuid(), stage as Stage).execute(conn).await?;
+/// Takes a move from one stage to the next. Returns `false` if it is at another one.
+pub(super) async fn set_stage(conn: &mut Connection, company: CompanyId, from: Stage, to: Stage) -> Result<bool, sqlx::Error> {
+    let set = sqlx::query!(
+        "update company_moves set stage = $3 where company_id = $1 and stage = $2",
+        company.uuid(),
+        from as Stage,
+        to as Stage,
+    );
+    Ok(set.execute(conn).await?.rows_affected() == 1)
+}
+
+/// Ends a move that has not left.
+pub(super) async fn forget(conn: &mut Connection, company: CompanyId) -> Result<(), sqlx::Error> {
+    let forget = sqlx::query!("delete from company_moves where company_id = $1 and stage in ('preparing', 'leaving')", company.uuid());
+    forget.execute(conn).await?;
     Ok(())
 }
 
-/// Ends a move on one side: the company is there with its log, or not on its way any more.
+/// Ends a move on the side of the new cell: the company is there with its log.
 pub async fn conclude(conn: &mut Connection, company: CompanyId) -> Result<(), sqlx::Error> {
-    sqlx::query!("delete from company_moves where company_id = $1", company.uuid()).execute(conn).await?;
+    sqlx::query!("delete from company_moves where company_id = $1 and stage = 'arrived'", company.uuid()).execute(conn).await?;
     Ok(())
 }
 

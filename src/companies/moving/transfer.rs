@@ -26,6 +26,9 @@ pub async fn transfer(
     let mut leaving = begin_leaving(source).await?;
     let departure = queries::lock_departure(&mut leaving, company).await?.ok_or(MoveError::NotLeaving)?;
 
+    // Somebody may have resumed it who looked before it was to leave.
+    queries::suspend_for_move(&mut leaving, company, now).await?;
+
     let mut arriving = begin_waiting(target).await?;
     let of_company = |condition: &str| condition.replace("$1", &format!("'{}'", company.uuid()));
     let mut copied = copy_table(&mut leaving, &mut arriving, "companies", &of_company("id = $1"), &of_company("id = $1"), "").await?;
@@ -52,7 +55,7 @@ pub async fn transfer(
     for (table, rows) in TABLES.iter().filter(|(table, _)| *table != MOVES && !LOG.contains(table)) {
         run(&mut leaving, format!("delete from {table} where {}", of_company(rows))).await?;
     }
-    queries::set_stage(&mut leaving, company, Stage::Left).await?;
+    queries::set_stage(&mut leaving, company, Stage::Leaving, Stage::Left).await?;
     arriving.commit().await?;
     leaving.commit().await?;
     Ok(())

@@ -32,7 +32,7 @@ use crate::kernel::traces::{Moment, Traces, within};
 pub use response::TellsTheReason;
 
 /// The time for a request, from its head to the head of its response.
-const TIME_LIMIT: Duration = Duration::from_secs(30);
+pub const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// What the middleware goes by.
 #[derive(Debug)]

@@ -1,15 +1,16 @@
 //! What happens beside a move: it fails or is killed, requests come late, deliveries are being cancelled.
 
 use std::process::Stdio;
+use std::time::Duration;
 
 use chrono::TimeDelta;
-use portico::app::{Move, Stuck};
+use portico::app::{Move, Moved, Stuck};
 use portico::companies::moving::{self, MoveError};
-use portico::companies::{Deletion, Stage};
+use portico::companies::{Deletion, DeletionError, Stage};
 use portico::kernel::database::Transaction;
 use portico::webhooks;
 use serde_json::{Value, json};
-use sqlx::AssertSqlSafe;
+use sqlx::{AssertSqlSafe, Executor};
 
 use crate::platform::cells::two;
 use crate::platform::companies::{fill, rows};
@@ -100,13 +101,15 @@ async fn hold_up_leaving(world: &World) -> Transaction<'static> {
                    for each row when (new.stage = 'left') execute function wait()";
     sqlx::raw_sql(hold_up).execute(&world.pool).await.unwrap();
     let mut gate = world.pool.begin().await.unwrap();
+    gate.execute("set local idle_in_transaction_session_timeout = 0").await.unwrap();
     sqlx::query("select from gate for update").execute(&mut *gate).await.unwrap();
     gate
 }
 
 #[tokio::test]
 async fn who_goes_back_or_moves_again_while_a_company_leaves_waits_and_finds_that_it_has_left() {
-    let (a, b, _) = two(&[]).await;
+    // On a busy machine it takes a while until all wait.
+    let (a, b, _) = two(&[("database.statement_timeout", "1m")]).await;
     fill(&a).await;
     let moving = the_move(&a, &b);
     let before = belongings(&a, a.company).await;
@@ -164,24 +167,70 @@ async fn while_the_new_cell_is_away_a_company_goes_back_and_its_copy_does_not_co
 }
 
 #[tokio::test]
-async fn a_command_that_is_interrupted_while_it_clears_away_what_has_left_goes_on_later() {
+async fn a_command_that_is_interrupted_while_it_clears_the_old_cell_goes_on_later() {
     let (a, b, _) = two(&[]).await;
     fill(&a).await;
     let moving = the_move(&a, &b);
-    let (conn, now) = (&mut a.pool.acquire().await.unwrap(), a.clock.now());
-    webhooks::prepare_move(conn, a.company, "b", now).await.unwrap();
-    webhooks::freeze_for_move(conn, a.company, now).await.unwrap();
-    let (mut source, mut target) = (a.pool.acquire().await.unwrap(), b.pool.acquire().await.unwrap());
-    moving::transfer(&mut source, &mut target, a.company, "main", now, &mut |_| {}).await.unwrap();
-    let mut clearing = Deletion::begin(&mut source, a.company).await.unwrap();
-    while a.count("select count(*) from events").await + a.count("select count(*) from changes").await > 0 {
-        clearing.next_batch(&mut source).await.unwrap();
-    }
-    drop((source, target));
-    assert_eq!(stages(&moving).await.0, Some(Stage::Left));
+    let before = belongings(&a, a.company).await;
+    let keep = "create function keep() returns trigger language plpgsql as $$ begin raise 'kept'; end $$;
+                create trigger keep before delete on companies for each row execute function keep()";
+    sqlx::raw_sql(keep).execute(&a.pool).await.unwrap();
+    let clear = async |report: &Moved| moving.clear(report, Duration::ZERO, &mut |_, _| {}).await;
+    let report = moving.run(&mut |_, _| {}).await.unwrap();
+    clear(&report).await.unwrap_err();
+    assert_eq!(stages(&moving).await, (Some(Stage::Left), None));
     assert!(matches!(moving.undo().await, Err(Stuck::HasLeft)));
+    sqlx::raw_sql("drop function keep cascade").execute(&a.pool).await.unwrap();
     moved(&moving).await;
     assert_eq!((stages(&moving).await, a.count("select count(*) from companies").await), ((None, None), 0));
+    assert_eq!(belongings(&b, a.company).await, before);
+}
+
+#[tokio::test]
+async fn what_requests_of_before_add_at_last_is_sent_before_the_old_cell_is_cleared() {
+    let (a, b, _) = two(&[]).await;
+    fill(&a).await;
+    let moving = the_move(&a, &b);
+    // Rows of which one refers to the other.
+    a.order(json!({})).await;
+    let prepare = "create table late_orders as select * from orders limit 1;
+                   update late_orders set id = gen_random_uuid(), tracking_number = 'LATE', internal_id = null,
+                                          driver_id = null, vehicle_id = null, customer_id = null;
+                   create table late_numbers as select * from tracking_numbers limit 1;
+                   update late_numbers set id = gen_random_uuid(), tracking_number = 'LATE', order_id = (select id from late_orders)";
+    sqlx::raw_sql(prepare).execute(&a.pool).await.unwrap();
+    let report = moving.run(&mut |_, _| {}).await.unwrap();
+    assert_eq!(stages(&moving).await, (Some(Stage::Left), None));
+    let late = a.publish_for(a.company, "driver.online").await;
+    let add = "insert into orders select * from late_orders; insert into tracking_numbers select * from late_numbers";
+    sqlx::raw_sql(add).execute(&a.pool).await.unwrap();
+    moving.clear(&report, Duration::ZERO, &mut |_, _| {}).await.unwrap();
+    a.pass(TimeDelta::seconds(2));
+    a.get(&format!("events/{late}")).await;
+    assert_eq!(a.count("select count(*) from events").await + a.count("select count(*) from outbox").await, 0);
+    assert_eq!(
+        b.count("select count(*) from tracking_numbers join orders on orders.id = order_id where orders.tracking_number = 'LATE'").await,
+        1
+    );
+}
+
+#[tokio::test]
+async fn who_prepared_a_move_that_was_undone_meanwhile_does_not_let_requests_wait() {
+    let (a, b, _) = two(&[]).await;
+    let (conn, now) = (&mut a.pool.acquire().await.unwrap(), a.clock.now());
+    webhooks::prepare_move(conn, a.company, "b", now).await.unwrap();
+    the_move(&a, &b).undo().await.unwrap();
+    assert!(!webhooks::freeze_for_move(conn, a.company, now).await.unwrap());
+    a.pass(TimeDelta::seconds(2));
+    a.order(json!({})).await;
+    // Neither does one that comes late undo what has left.
+    webhooks::prepare_move(conn, a.company, "b", now).await.unwrap();
+    assert!(webhooks::freeze_for_move(conn, a.company, now).await.unwrap());
+    let (mut source, mut target) = (a.pool.acquire().await.unwrap(), b.pool.acquire().await.unwrap());
+    moving::transfer(&mut source, &mut target, a.company, "main", now, &mut |_| {}).await.unwrap();
+    assert!(!webhooks::freeze_for_move(conn, a.company, now).await.unwrap());
+    assert_eq!(stages(&the_move(&a, &b)).await, (Some(Stage::Left), Some(Stage::Arriving)));
+    assert!(matches!(Deletion::begin(conn, a.company).await, Err(DeletionError::Moves)));
 }
 
 #[tokio::test]
@@ -191,10 +240,11 @@ async fn a_command_that_is_stopped_goes_back_and_one_that_was_killed_is_undone_b
     let settings =
         [("database.url", a.database.as_str()), ("database.cells.b.url", &b.database), ("application_key", &a.application_key_setting)];
     let (company, moving) = (a.company.to_string(), the_move(&a, &b));
-    let go = ["company", "move", company.as_str(), "--to", "b"];
+    let go = ["company", "move", company.as_str(), "--to", "b", "--grace", "0"];
     // The command cannot delete what it has copied while somebody reads an order in order to change it.
     let held_up = async || {
         let mut reader = a.pool.begin().await.unwrap();
+        reader.execute("set local idle_in_transaction_session_timeout = 0").await.unwrap();
         sqlx::query("select from orders for update").execute(&mut *reader).await.unwrap();
         let command = portico(&go, &settings).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         a.somebody_waits().await;

@@ -4,6 +4,7 @@ mod interrupted;
 mod used;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use chrono::TimeDelta;
 use portico::app::{Move, Moved, Side};
@@ -32,7 +33,9 @@ pub(super) fn the_move(from: &World, to: &World) -> Move {
 }
 
 pub(super) async fn moved(moving: &Move) -> Moved {
-    moving.run(&mut |_, _| {}).await.unwrap()
+    let moved = moving.run(&mut |_, _| {}).await.unwrap();
+    moving.clear(&moved, Duration::ZERO, &mut |_, _| {}).await.unwrap();
+    moved
 }
 
 async fn stages(moving: &Move) -> (Option<Stage>, Option<Stage>) {
@@ -211,7 +214,7 @@ async fn operators_move_companies_and_drain_cells_by_commands() {
     printed(&["migrate"], &settings).await;
     printed(&["company", "create", "Acme", "--cell", "main"], &settings).await;
     printed(&["company", "create", "Other", "--cell", "main"], &settings).await;
-    let moved = printed(&["company", "move", "Acme", "--to", "b"], &settings).await;
+    let moved = printed(&["company", "move", "Acme", "--to", "b", "--grace", "0"], &settings).await;
     assert!(moved.contains("cell") && moved.contains("paused_ms"), "{moved}");
     let again = refused(&["company", "move", "Acme", "--to", "b"], &settings).await;
     assert!(again.contains("Acme is in the cell b already"), "{again}");
@@ -224,7 +227,7 @@ async fn operators_move_companies_and_drain_cells_by_commands() {
     let ambiguous =
         refused(&["company", "move", "Acme", "--to", "c"], &[&settings[..], &[("database.cells.c.url", &third)]].concat()).await;
     assert!(ambiguous.contains("several companies are named Acme"), "{ambiguous}");
-    let drained: Value = serde_json::from_str(&printed(&["cell", "drain", "b", "--json"], &settings).await).unwrap();
+    let drained: Value = serde_json::from_str(&printed(&["cell", "drain", "b", "--grace", "0", "--json"], &settings).await).unwrap();
     assert_eq!((&drained["companies"][0]["name"], &drained["companies"][0]["cell"]), (&json!("Acme"), &json!("main")));
     let listed: Value = serde_json::from_str(&printed(&["company", "list", "--json"], &settings).await).unwrap();
     let cells: Vec<_> = listed["companies"].as_array().unwrap().iter().map(|company| company["cell"].as_str().unwrap()).collect();

@@ -116,7 +116,7 @@ async fn nothing_that_was_acknowledged_is_lost_or_sent_twice_while_a_company_mov
     };
     let moves = async {
         receiver.waits_for(AT_LEAST).await;
-        printed(&["company", "move", "Shop", "--to", "b"], &settings).await;
+        printed(&["company", "move", "Shop", "--to", "b", "--grace", "0"], &settings).await;
         shop.is_moving.store(false, Ordering::Relaxed);
     };
     let (ordered, ordered_too, published, tokens, ()) = futures::join!(
