@@ -3,8 +3,8 @@
 //! This is the one place that empties tables of other owners. Nothing follows from it, neither events nor entries in the audit trail: what
 //! would tell of it goes as well. A table is emptied by a statement of its own for each batch, so nothing is locked for long, and a deletion
 //! that was interrupted is continued by another one. Attempts do not know their company, so they go with the deliveries of each batch. The
-//! company itself goes last, with how far its move is, if it has left for another cell; until then it is suspended, so nobody adds to it but what was under way, and the tables are gone through until
-//! nothing is found. Who resumes it meanwhile ends the deletion.
+//! company itself goes last, with how far its move is, if it has left for another cell; until then it is suspended, so nobody adds to it but
+//! what was under way, and the tables are gone through until nothing is found. Who resumes it meanwhile ends the deletion.
 
 use std::collections::BTreeMap;
 

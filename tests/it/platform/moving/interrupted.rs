@@ -4,7 +4,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use portico::app::{Move, Moved, Stuck};
+use portico::app::{Move, Stuck};
 use portico::companies::moving::{self, MoveError};
 use portico::companies::{Deletion, DeletionError, Stage};
 use portico::kernel::database::{MayBeConflict, Transaction};
@@ -34,6 +34,21 @@ async fn accept_stage(world: &World) {
     sqlx::raw_sql("drop trigger refuse on company_moves; drop function refuse").execute(&world.pool).await.unwrap();
 }
 
+/// A company that has everything in one cell, and its move to another one.
+async fn shop(changes: &[(&str, &str)]) -> (World, World, Move) {
+    let (a, b, _) = two(changes).await;
+    fill(&a).await;
+    let moving = the_move(&a, &b);
+    (a, b, moving)
+}
+
+/// Lets the requests of the company wait, as a move does before it copies anything.
+async fn freeze(moving: &Move) {
+    let (conn, now) = (&mut moving.from.pool.acquire().await.unwrap(), moving.clock.now());
+    webhooks::prepare_move(conn, moving.company, moving.to.name.as_str(), now).await.unwrap();
+    assert!(webhooks::freeze_for_move(conn, moving.company, now).await.unwrap());
+}
+
 /// Copies the company that is leaving, and deletes it where it was. What requests of before write at the same moment is waited for, as a move does.
 async fn transfer(moving: &Move) -> Result<(), MoveError> {
     loop {
@@ -48,9 +63,7 @@ async fn transfer(moving: &Move) -> Result<(), MoveError> {
 
 #[tokio::test]
 async fn a_move_that_fails_at_any_point_leaves_a_company_that_is_served_and_goes_on_later() {
-    let (a, b, _) = two(&[]).await;
-    fill(&a).await;
-    let moving = the_move(&a, &b);
+    let (a, b, moving) = shop(&[]).await;
     let before = belongings(&a, a.company).await;
     let is_served = async || {
         a.pass(TimeDelta::seconds(2));
@@ -69,9 +82,7 @@ async fn a_move_that_fails_at_any_point_leaves_a_company_that_is_served_and_goes
         is_served().await;
     }
     // A command that was killed between the two commits leaves a copy that does not count.
-    let (conn, now) = (&mut a.pool.acquire().await.unwrap(), a.clock.now());
-    webhooks::prepare_move(conn, a.company, "b", now).await.unwrap();
-    webhooks::freeze_for_move(conn, a.company, now).await.unwrap();
+    freeze(&moving).await;
     refuse_stage(&a, "left").await;
     transfer(&moving).await.unwrap_err();
     accept_stage(&a).await;
@@ -80,8 +91,7 @@ async fn a_move_that_fails_at_any_point_leaves_a_company_that_is_served_and_goes
     assert_eq!(stages(&moving).await, (None, None));
     is_served().await;
     // One that was killed after them is finished by the next one, and not undone.
-    webhooks::prepare_move(conn, a.company, "b", now).await.unwrap();
-    webhooks::freeze_for_move(conn, a.company, now).await.unwrap();
+    freeze(&moving).await;
     transfer(&moving).await.unwrap();
     assert_eq!(stages(&moving).await, (Some(Stage::Left), Some(Stage::Arriving)));
     assert!(matches!(moving.undo().await, Err(Stuck::HasLeft)));
@@ -117,13 +127,9 @@ async fn hold_up_leaving(world: &World) -> Transaction<'static> {
 #[tokio::test]
 async fn who_goes_back_or_moves_again_while_a_company_leaves_waits_and_finds_that_it_has_left() {
     // On a busy machine it takes a while until all wait.
-    let (a, b, _) = two(&[("database.statement_timeout", "1m")]).await;
-    fill(&a).await;
-    let moving = the_move(&a, &b);
+    let (a, b, moving) = shop(&[("database.statement_timeout", "1m")]).await;
     let before = belongings(&a, a.company).await;
-    let (conn, now) = (&mut a.pool.acquire().await.unwrap(), a.clock.now());
-    webhooks::prepare_move(conn, a.company, "b", now).await.unwrap();
-    webhooks::freeze_for_move(conn, a.company, now).await.unwrap();
+    freeze(&moving).await;
     let gate = hold_up_leaving(&a).await;
     let others = async {
         until("the new cell has the copy", async || stages(&moving).await == (Some(Stage::Leaving), Some(Stage::Arriving))).await;
@@ -143,12 +149,8 @@ async fn who_goes_back_or_moves_again_while_a_company_leaves_waits_and_finds_tha
 
 #[tokio::test]
 async fn while_the_new_cell_is_away_a_company_goes_back_and_its_copy_does_not_count() {
-    let (a, b, _) = two(&[]).await;
-    fill(&a).await;
-    let moving = the_move(&a, &b);
-    let (conn, now) = (&mut a.pool.acquire().await.unwrap(), a.clock.now());
-    webhooks::prepare_move(conn, a.company, "b", now).await.unwrap();
-    webhooks::freeze_for_move(conn, a.company, now).await.unwrap();
+    let (a, b, moving) = shop(&[]).await;
+    freeze(&moving).await;
     refuse_stage(&a, "left").await;
     transfer(&moving).await.unwrap_err();
     accept_stage(&a).await;
@@ -171,16 +173,13 @@ async fn while_the_new_cell_is_away_a_company_goes_back_and_its_copy_does_not_co
 
 #[tokio::test]
 async fn a_command_that_is_interrupted_while_it_clears_the_old_cell_goes_on_later() {
-    let (a, b, _) = two(&[]).await;
-    fill(&a).await;
-    let moving = the_move(&a, &b);
+    let (a, b, moving) = shop(&[]).await;
     let before = belongings(&a, a.company).await;
     let keep = "create function keep() returns trigger language plpgsql as $$ begin raise 'kept'; end $$;
                 create trigger keep before delete on companies for each row execute function keep()";
     sqlx::raw_sql(keep).execute(&a.pool).await.unwrap();
-    let clear = async |report: &Moved| moving.clear(report, Duration::ZERO, &mut |_, _| {}).await;
     let report = moving.run(&mut |_, _| {}).await.unwrap();
-    clear(&report).await.unwrap_err();
+    moving.clear(&report, Duration::ZERO, &mut |_, _| {}).await.unwrap_err();
     assert_eq!(stages(&moving).await, (Some(Stage::Left), None));
     assert!(matches!(moving.undo().await, Err(Stuck::HasLeft)));
     sqlx::raw_sql("drop function keep cascade").execute(&a.pool).await.unwrap();
@@ -191,9 +190,7 @@ async fn a_command_that_is_interrupted_while_it_clears_the_old_cell_goes_on_late
 
 #[tokio::test]
 async fn what_requests_of_before_add_at_last_is_sent_before_the_old_cell_is_cleared() {
-    let (a, b, _) = two(&[]).await;
-    fill(&a).await;
-    let moving = the_move(&a, &b);
+    let (a, b, moving) = shop(&[]).await;
     // Rows of which one refers to the other.
     a.order(json!({})).await;
     let prepare = "create table late_orders as select * from orders limit 1;
@@ -220,17 +217,17 @@ async fn what_requests_of_before_add_at_last_is_sent_before_the_old_cell_is_clea
 #[tokio::test]
 async fn who_prepared_a_move_that_was_undone_meanwhile_does_not_let_requests_wait() {
     let (a, b, _) = two(&[]).await;
+    let moving = the_move(&a, &b);
     let (conn, now) = (&mut a.pool.acquire().await.unwrap(), a.clock.now());
     webhooks::prepare_move(conn, a.company, "b", now).await.unwrap();
-    the_move(&a, &b).undo().await.unwrap();
+    moving.undo().await.unwrap();
     assert!(!webhooks::freeze_for_move(conn, a.company, now).await.unwrap());
     assert_eq!(a.count("select count(*) from companies where suspended_at is not null").await, 0);
     // Neither does one that comes late undo what has left.
-    webhooks::prepare_move(conn, a.company, "b", now).await.unwrap();
-    assert!(webhooks::freeze_for_move(conn, a.company, now).await.unwrap());
-    transfer(&the_move(&a, &b)).await.unwrap();
+    freeze(&moving).await;
+    transfer(&moving).await.unwrap();
     assert!(!webhooks::freeze_for_move(conn, a.company, now).await.unwrap());
-    assert_eq!(stages(&the_move(&a, &b)).await, (Some(Stage::Left), Some(Stage::Arriving)));
+    assert_eq!(stages(&moving).await, (Some(Stage::Left), Some(Stage::Arriving)));
     assert!(matches!(Deletion::begin(conn, a.company).await, Err(DeletionError::Moves)));
 }
 
@@ -287,9 +284,7 @@ async fn what_a_late_request_changes_or_adds_moves_too() {
     let (receiver, _) = a.subscriber("shop.test").await;
     let order = a.order(json!({})).await;
     let moving = the_move(&a, &b);
-    let (conn, now) = (&mut a.pool.acquire().await.unwrap(), a.clock.now());
-    webhooks::prepare_move(conn, a.company, "b", now).await.unwrap();
-    webhooks::freeze_for_move(conn, a.company, now).await.unwrap();
+    freeze(&moving).await;
     // A request that was admitted before has changed the order, and commits while the order is being deleted.
     let mut late = a.pool.begin().await.unwrap();
     sqlx::query("update orders set notes = 'late'").execute(&mut *late).await.unwrap();
@@ -304,11 +299,8 @@ async fn what_a_late_request_changes_or_adds_moves_too() {
 
     // Another one is published after the company has left.
     let moving = Move { from: the_move(&a, &b).to, to: the_move(&a, &b).from, ..the_move(&a, &b) };
-    let conn = &mut b.pool.acquire().await.unwrap();
-    webhooks::prepare_move(conn, a.company, "main", now).await.unwrap();
-    webhooks::freeze_for_move(conn, a.company, now).await.unwrap();
-    let (mut source, mut target) = (b.pool.acquire().await.unwrap(), a.pool.acquire().await.unwrap());
-    moving::transfer(&mut source, &mut target, a.company, "b", now, &mut |_| {}).await.unwrap();
+    freeze(&moving).await;
+    transfer(&moving).await.unwrap();
     let late = b.publish_for(a.company, "driver.online").await;
     b.fan_out().await;
     moved(&moving).await;
