@@ -13,7 +13,7 @@ if (!PROGRAM) throw new Error('PORTICO must be set to the path of the program');
 const dataDir = mkdtempSync(join(tmpdir(), 'portico-socketcluster-'));
 // If the test runs as root, the database runs as another account, which needs access to the directory.
 chmodSync(dataDir, 0o755);
-const common = { ...process.env, PORTICO_ENVIRONMENT: 'development', PORTICO_DEV__DATA_DIR: dataDir, PORTICO_HTTP__LISTEN: '127.0.0.1:0', PORTICO_HTTP__ADMIN_LISTEN: 'off' };
+const common = { ...process.env, PORTICO_ENVIRONMENT: 'development', PORTICO_DEV__DATA_DIR: dataDir, PORTICO_HTTP__LISTEN: '127.0.0.1:0', PORTICO_HTTP__ADMIN_LISTEN: 'off', PORTICO_LOG__FILTER: 'warn' };
 
 const running = [];
 

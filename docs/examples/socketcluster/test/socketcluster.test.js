@@ -72,6 +72,23 @@ async function follow(socket, name) {
   return channel;
 }
 
+// Has `meet` called with the number of each request for a token of this customer, before the request is made.
+function interceptRenewals(context, { customerToken }, meet) {
+  const { fetch } = globalThis;
+  const renewals = { count: 0 };
+  renewals.first = new Promise((begun) => {
+    context.mock.method(globalThis, 'fetch', async (url, options) => {
+      if (url.endsWith('/socket-token') && options.headers['Customer-Token'] === customerToken) {
+        renewals.count += 1;
+        begun();
+        await meet(renewals.count);
+      }
+      return fetch(url, options);
+    });
+  });
+  return renewals;
+}
+
 const refusedBecause = (reason) => (error) => (assert.equal(error.name, reason), true);
 
 // A test that waits longer than the timeout has failed.
@@ -137,6 +154,42 @@ story('an app that renews its token keeps its subscriptions', async () => {
   const message = next(channel);
   await publish(server.agServer, 'order', ofAda, { status: 'still there' });
   assert.deepEqual(await message, { status: 'still there' });
+});
+
+story('a renewal that failed is tried again before the token expires', async (context) => {
+  const socket = appOf(bob);
+  const channel = await follow(socket, `customer.${bob.id}`);
+  const renewals = interceptRenewals(context, bob, (number) => {
+    if (number < 3) throw new TypeError('fetch failed');
+  });
+  await wait((LIFETIME + 1) * 1000);
+  assert.ok(renewals.count > 3);
+  const message = next(channel);
+  await publish(server.agServer, 'customer', bob, 'still there');
+  assert.equal(await message, 'still there');
+  socket.disconnect();
+});
+
+story('an app whose sign-in has ended does not ask for tokens again', async (context) => {
+  const fay = await register(portico, 'fay@socket.example');
+  await follow(appOf(fay), `customer.${fay.id}`);
+  await logOut(portico, fay);
+  const renewals = interceptRenewals(context, fay, () => {});
+  await wait((LIFETIME + 1) * 1000);
+  assert.equal(renewals.count, 1);
+});
+
+story('an app that disconnects during a renewal stays disconnected', async (context) => {
+  const socket = appOf(bob);
+  await follow(socket, `customer.${bob.id}`);
+  let answer;
+  const answered = new Promise((resolve) => { answer = resolve; });
+  const renewals = interceptRenewals(context, bob, () => answered);
+  await renewals.first;
+  socket.disconnect();
+  const opened = socket.listener('connecting').once().then(() => 'opened');
+  answer();
+  assert.equal(await Promise.race([opened, wait(500, 'closed')]), 'closed');
 });
 
 story('a subscription to a driver ends with the order', async () => {
