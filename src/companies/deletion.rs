@@ -49,16 +49,17 @@ pub struct Deletion {
 impl Deletion {
     /// Begins to delete a company that is suspended and does not move, or continues.
     pub async fn begin(conn: &mut Connection, company: CompanyId) -> Result<Self, DeletionError> {
-        Self { company, of_move: false, at: 0, found: false, report: BTreeMap::new() }.if_allowed(conn).await
+        Self::begin_as(conn, company, false).await
     }
 
     /// Begins to delete what a move leaves behind of a company in one cell, which is in another one, or continues.
     pub async fn of_move(conn: &mut Connection, company: CompanyId) -> Result<Self, DeletionError> {
-        Self { company, of_move: true, at: 0, found: false, report: BTreeMap::new() }.if_allowed(conn).await
+        Self::begin_as(conn, company, true).await
     }
 
-    async fn if_allowed(self, conn: &mut Connection) -> Result<Self, DeletionError> {
-        self.must_be_allowed(conn).await.map(|()| self)
+    async fn begin_as(conn: &mut Connection, company: CompanyId, of_move: bool) -> Result<Self, DeletionError> {
+        let deletion = Self { company, of_move, at: 0, found: false, report: BTreeMap::new() };
+        deletion.must_be_allowed(conn).await.map(|()| deletion)
     }
 
     async fn must_be_allowed(&self, conn: &mut Connection) -> Result<(), DeletionError> {

@@ -187,16 +187,15 @@ impl Move {
     }
 
     /// Sends what requests have added after the company had left, and deletes what is left of it where it was. That waits until `longest_request` has
-    /// passed since requests had to wait: what was admitted before may be written until then. Returns how many rows were sent.
-    pub async fn clear(&self, moved: &Moved, longest_request: Duration, progress: &mut dyn FnMut(&'static str, u64)) -> Result<u64, Stuck> {
+    /// passed since requests had to wait: what was admitted before may be written until then.
+    pub async fn clear(&self, moved: &Moved, longest_request: Duration, progress: &mut dyn FnMut(&'static str, u64)) -> Result<(), Stuck> {
         sleep_until(moved.frozen_at.unwrap_or_else(Instant::now) + longest_request).await;
         let (mut source, mut target) = self.connect().await?;
         if self.steps(&mut source, &mut target).await? != (Some(Stage::Left), None) {
-            return Ok(0);
+            return Ok(());
         }
-        let sent = self.send_log(&mut source, &mut target, progress).await?;
-        self.discard(&mut source).await?;
-        Ok(sent)
+        self.send_log(&mut source, &mut target, progress).await?;
+        self.discard(&mut source).await
     }
 
     /// Goes back, if the company has not left; also while the new cell is away.
@@ -217,10 +216,12 @@ impl Move {
             Err(_) => (None, false),
         };
         let is_here = companies::company_exists(&mut going_back, self.company).await?;
+        let counts_there = is_there && copied != Some(Stage::Arriving);
         match (here, copied) {
-            (Some(Stage::Preparing | Stage::Leaving), None) if !is_there => webhooks::undo_move(&mut going_back, self.company).await?,
-            (Some(Stage::Preparing | Stage::Leaving), Some(Stage::Arriving)) => webhooks::undo_move(&mut going_back, self.company).await?,
-            (None, None) if is_here && is_there => return Err(Stuck::IsThere),
+            (Some(Stage::Preparing | Stage::Leaving), None | Some(Stage::Arriving)) if !counts_there => {
+                webhooks::undo_move(&mut going_back, self.company).await?;
+            }
+            (None, None) if is_here && counts_there => return Err(Stuck::IsThere),
             (None, None | Some(Stage::Arriving)) if is_here => {}
             _ => return Err(Stuck::HasLeft),
         }
