@@ -11,7 +11,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::callers::{Caller, Who};
 use crate::companies::known_key::KnownKey;
 use crate::companies::own_writes::Asking;
-use crate::companies::{Admission, ApiKey, Companies, queries};
+use crate::companies::{Admission, ApiKey, Companies, Standing, queries};
 use crate::kernel::access_log::AskingKey;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::error_chain::chain;
@@ -56,19 +56,20 @@ where
 }
 
 impl Companies {
-    /// Whether this is the digest of a live key. Unknown ones do not count as the client's: another cell may know them.
-    pub async fn knows_key(&self, digest: [u8; 32]) -> Result<bool, Problem> {
+    /// Whether the company is served whose live key has this digest. Unknown ones do not count as the client's: another cell may know them.
+    pub async fn standing_of_key(&self, digest: [u8; 32]) -> Result<Standing, Problem> {
         let now = self.clock.now();
         let key = match self.keys.get(&digest, now) {
             Some(key) => Some(key),
             None => Box::pin(self.read_key(digest, now)).await?,
         };
-        Ok(key.is_some_and(|key| key.grant.until.is_none_or(|end| end > now)))
+        let live = key.filter(|key| key.grant.until.is_none_or(|end| end > now));
+        Ok(live.map_or(Standing::Gone, |key| key.standing))
     }
 
-    /// Whether there is a company with this id.
-    pub async fn knows(&self, company: CompanyId) -> Result<bool, sqlx::Error> {
-        queries::company_exists(&mut self.pool.acquire().await?, company).await
+    /// Whether the company with this id is served.
+    pub async fn standing(&self, company: CompanyId) -> Result<Standing, sqlx::Error> {
+        queries::find_standing(&mut self.pool.acquire().await?, company).await
     }
 
     /// Returns the live key with this digest, from the cache or the database.

@@ -82,7 +82,7 @@ pub(super) async fn set_suspended(conn: &mut Connection, id: CompanyId, since: O
 pub(super) async fn find_standing(conn: &mut Connection, id: CompanyId) -> Result<Standing, sqlx::Error> {
     let row =
         sqlx::query!(r#"select suspended as "suspended!", moving as "moving!" from company_standings where company_id = $1"#, id.uuid());
-    Ok(row.fetch_optional(conn).await?.map_or(Standing::Open, |row| Standing::of(row.suspended, row.moving)))
+    Ok(row.fetch_optional(conn).await?.map_or(Standing::Gone, |row| Standing::of(row.suspended, row.moving)))
 }
 
 /// Until the transaction ends, the company is not suspended.

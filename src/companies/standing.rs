@@ -16,6 +16,8 @@ pub enum Standing {
     Suspended,
     /// It is on its way from or to another cell, and its requests have to wait for some seconds.
     Moving,
+    /// This cell does not have it: it was deleted, or another cell has it.
+    Gone,
 }
 
 impl Standing {
@@ -32,7 +34,7 @@ impl Standing {
         match self {
             Self::Open => Ok(()),
             Self::Suspended => Err(ProblemCode::CompanySuspended.into()),
-            Self::Moving => Err(Problem::new(ProblemCode::CompanyMoving).retry_after(MOVED_AFTER)),
+            Self::Moving | Self::Gone => Err(Problem::new(ProblemCode::CompanyMoving).retry_after(MOVED_AFTER)),
         }
     }
 }

@@ -36,14 +36,14 @@ async fn set_suspended(
     Ok(changed)
 }
 
-/// Whether a company is served. One that does not exist is nobody's to refuse here.
+/// Whether a company is served.
 pub async fn standing(conn: &mut Connection, company: CompanyId) -> Result<Standing, sqlx::Error> {
     queries::find_standing(conn, company).await
 }
 
 /// Whether the company is suspended, be it for a move.
 pub(super) async fn is_suspended(conn: &mut Connection, company: CompanyId) -> Result<bool, sqlx::Error> {
-    Ok(standing(conn, company).await? != Standing::Open)
+    Ok(matches!(standing(conn, company).await?, Standing::Suspended | Standing::Moving))
 }
 
 /// Refuses whoever acts for a company that is not served.

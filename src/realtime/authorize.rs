@@ -91,7 +91,7 @@ async fn judge(conn: &mut Connection, holder: &Holder, channel: &str, now: DateT
     let Holder { customer, company, sign_in, .. } = *holder;
     match companies::standing(conn, company).await? {
         Standing::Open if storefront::is_signed_in(conn, customer, sign_in, now).await? => {}
-        Standing::Open | Standing::Suspended => return Ok(Err(Reason::SignedOut)),
+        Standing::Open | Standing::Suspended | Standing::Gone => return Ok(Err(Reason::SignedOut)),
         moving @ Standing::Moving => moving.must_be_open()?,
     }
     let ProvenContacts { email, phone } = storefront::find_proven_contacts(conn, customer).await?;

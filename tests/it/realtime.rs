@@ -48,7 +48,7 @@ async fn without_socket_authentication_the_response_is_404() {
     let world = World::new().await;
     let login = world.register(EMAIL).await;
     world.storefront("customers/socket-token").token(&token(&login)).send().await.refused(404, "socket_not_configured");
-    world.question(&json!({ "token": "x", "channel": "y" })).await.refused(404, "socket_not_configured");
+    world.question(&json!({ "token": "x", "channel": "y" })).send().await.refused(404, "socket_not_configured");
 }
 
 #[tokio::test]
@@ -242,9 +242,9 @@ async fn only_a_question_signed_just_now_is_answered() {
     }
     world.request(Method::POST, "/socket/authorize").body(body).send().await.refused(401, "socket_signature_invalid");
     // Signed questions are validated too.
-    world.question(&json!({ "token": ada })).await.refused(422, "body_invalid");
-    world.question(&json!({ "token": ada, "channel": "a\u{0}b" })).await.refused(422, "body_invalid");
-    world.question(&json!([])).await.refused(422, "body_invalid");
+    world.question(&json!({ "token": ada })).send().await.refused(422, "body_invalid");
+    world.question(&json!({ "token": ada, "channel": "a\u{0}b" })).send().await.refused(422, "body_invalid");
+    world.question(&json!([])).send().await.refused(422, "body_invalid");
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 use crate::app::AppState;
-use crate::companies::{self, ApiKey};
+use crate::companies::{self, ApiKey, Standing};
 use crate::contact::EmailAddress;
 use crate::kernel::ids::{CompanyId, GatewayId};
 use crate::kernel::problem::Problem;
@@ -70,19 +70,29 @@ fn company_of_token(question: &Bytes) -> Option<CompanyId> {
 }
 
 impl Evidence {
-    /// Whether a cell knows this. Keys are looked for in the cache that requests with them use.
+    /// Whether a cell serves the company that this belongs to. Keys are looked for in the cache that requests with them use.
     ///
     /// # Errors
     /// The cell cannot tell, because its database is away or too busy.
+    pub(super) async fn standing(&self, cell: &AppState) -> Result<Standing, Problem> {
+        let known = match self {
+            Self::ApiKey(key) => return cell.companies.standing_of_key(*key).await,
+            Self::StoreKey(key) => return cell.storefront.standing_of_key(*key).await,
+            Self::Gateway(gateway) => return cell.gateways.standing(*gateway).await,
+            Self::Company(company) => return Ok(cell.companies.standing(*company).await?),
+            Self::Operator(email) => cell.operators.knows(email).await?,
+            Self::OperatorLink(link) => cell.operators.knows_link(link).await?,
+            Self::PortalLink(link) => cell.portal.knows_link(link).await?,
+        };
+        // Whether the company is served, the pages behind them ask.
+        Ok(if known { Standing::Open } else { Standing::Gone })
+    }
+
+    /// Whether a cell knows this.
+    ///
+    /// # Errors
+    /// As of [`Self::standing`].
     pub(super) async fn is_known(&self, cell: &AppState) -> Result<bool, Problem> {
-        match self {
-            Self::ApiKey(key) => cell.companies.knows_key(*key).await,
-            Self::StoreKey(key) => cell.storefront.knows_key(*key).await,
-            Self::Operator(email) => Ok(cell.operators.knows(email).await?),
-            Self::OperatorLink(link) => Ok(cell.operators.knows_link(link).await?),
-            Self::PortalLink(link) => Ok(cell.portal.knows_link(link).await?),
-            Self::Gateway(gateway) => cell.gateways.knows(*gateway).await,
-            Self::Company(company) => Ok(cell.companies.knows(*company).await?),
-        }
+        Ok(self.standing(cell).await? != Standing::Gone)
     }
 }

@@ -18,6 +18,9 @@ const MOST_REMEMBERED: usize = 50_000;
 /// not use up the connections of the others.
 const ASKED_BY_ONE: usize = 8;
 const ASKED_BY_ALL: usize = 64;
+/// How often the cells are asked what none of them knows. A company that moves is in its new cell before it is gone from its old one, so whoever has asked
+/// the first too early and the second too late finds it the second time.
+const TIMES_ASKED: usize = 2;
 
 pub(super) struct Finder {
     cells: Cells,
@@ -42,20 +45,25 @@ impl Finder {
             return Ok(Some(at));
         }
         let _place = self.place(client)?;
-        let mut asked: FuturesUnordered<_> = self.ask_each(evidence).collect();
-        let mut away = None;
-        while let Some((at, known)) = asked.next().await {
-            match known {
-                // The others need not be waited for: one of them may hang.
-                Ok(true) => {
-                    self.remembered.insert(evidence.clone(), at);
-                    return Ok(Some(at));
+        for _ in 0..TIMES_ASKED {
+            let mut asked: FuturesUnordered<_> = self.ask_each(evidence).collect();
+            let mut away = None;
+            while let Some((at, known)) = asked.next().await {
+                match known {
+                    // The others need not be waited for: one of them may hang.
+                    Ok(true) => {
+                        self.remembered.insert(evidence.clone(), at);
+                        return Ok(Some(at));
+                    }
+                    Ok(false) => {}
+                    Err(_) => away = away.or(Some(at)),
                 }
-                Ok(false) => {}
-                Err(_) => away = away.or(Some(at)),
+            }
+            if away.is_some() {
+                return Ok(away);
             }
         }
-        Ok(away)
+        Ok(None)
     }
 
     /// Every cell that knows this; if none does, one that cannot tell.
@@ -64,10 +72,16 @@ impl Finder {
     /// Too many questions are under way.
     pub(super) async fn find_all(&self, evidence: &Evidence, client: ClientAddress) -> Result<Vec<usize>, Problem> {
         let _place = self.place(client)?;
-        let asked = join_all(self.ask_each(evidence)).await;
-        let that = |wanted: fn(&Result<bool, Problem>) -> bool| asked.iter().filter(move |(_, known)| wanted(known)).map(|(at, _)| *at);
-        let by: Vec<_> = that(|known| matches!(known, Ok(true))).collect();
-        Ok(if by.is_empty() { that(Result::is_err).take(1).collect() } else { by })
+        for _ in 0..TIMES_ASKED {
+            let asked = join_all(self.ask_each(evidence)).await;
+            let that = |wanted: fn(&Result<bool, Problem>) -> bool| asked.iter().filter(move |(_, known)| wanted(known)).map(|(at, _)| *at);
+            let by: Vec<_> = that(|known| matches!(known, Ok(true))).collect();
+            let by = if by.is_empty() { that(Result::is_err).take(1).collect() } else { by };
+            if !by.is_empty() {
+                return Ok(by);
+            }
+        }
+        Ok(Vec::new())
     }
 
     fn place(&self, client: ClientAddress) -> Result<Slot<IpNet>, Problem> {

@@ -20,6 +20,7 @@ use crate::app::cells::Cells;
 use crate::app::cells::evidence::{self, Evidence};
 use crate::app::cells::finder::Finder;
 use crate::app::single_router;
+use crate::companies::Standing;
 use crate::config::{Config, Environment};
 use crate::console::Cookie;
 use crate::kernel::client_address::{self, ClientAddress, TrustedProxies};
@@ -83,8 +84,11 @@ impl Front {
     async fn pass_by_head(&self, request: Request, client: ClientAddress) -> Result<Response, Problem> {
         let (parts, body) = request.into_parts();
         if let Some(evidence) = evidence::of_head(&parts) {
-            let at = self.finder.find(&evidence, client).await?.unwrap_or_default();
-            return Ok(self.ask(at, Request::from_parts(parts, body)).await);
+            let request = Request::from_parts(parts, body);
+            return match self.finder.find(&evidence, client).await? {
+                Some(at) => self.ask_by(&evidence, at, request, client).await,
+                None => Ok(self.ask(0, request).await),
+            };
         }
         let chosen = chosen(&parts).and_then(|name| self.position(&name));
         let at = chosen.or_else(|| self.told(&parts)).unwrap_or_default();
@@ -97,18 +101,24 @@ impl Front {
     async fn pass_by_body(&self, request: Request, client: ClientAddress, path: &str) -> Result<Response, Problem> {
         let (parts, body) = self.whole(request, client).await?;
         let told = self.told(&parts);
-        let mut cells = match evidence::of_body(path, &body) {
-            Some(evidence @ (Evidence::Operator(_) | Evidence::OperatorLink(_))) => self.finder.find_all(&evidence, client).await?,
-            Some(evidence) => self.finder.find(&evidence, client).await?.into_iter().collect(),
+        let mut evidence = evidence::of_body(path, &body);
+        let mut cells = match &evidence {
+            Some(evidence @ (Evidence::Operator(_) | Evidence::OperatorLink(_))) => self.finder.find_all(evidence, client).await?,
+            Some(evidence) => self.finder.find(evidence, client).await?.into_iter().collect(),
             None => Vec::new(),
         };
         cells.sort_by_key(|at| Some(*at) != told);
         if cells.is_empty() {
+            evidence = None;
             cells.push(told.unwrap_or_default());
         }
         let mut refused = None;
         for at in cells {
-            let response = self.ask(at, Request::from_parts(parts.clone(), Body::from(body.clone()))).await;
+            let request = Request::from_parts(parts.clone(), Body::from(body.clone()));
+            let response = match &evidence {
+                Some(evidence) => self.ask_by(evidence, at, request, client).await.unwrap_or_else(|problem| self.finish(problem)),
+                None => self.ask(at, request).await,
+            };
             // Signed in, or on to the next step.
             if response.status().is_redirection() {
                 return Ok(self.tell(response, at, path.starts_with("/portal")));
@@ -135,6 +145,24 @@ impl Front {
         let best =
             responses.into_iter().max_by_key(|response| if is_own { usize::from(response.status().is_success()) } else { rank(response) });
         Ok(best.expect("there is a cell"))
+    }
+
+    /// Asks the cell that knows what a request brings along. Its company may leave meanwhile: then what was refused or looked up there means nothing,
+    /// and the client is told to come again.
+    async fn ask_by(&self, evidence: &Evidence, at: usize, request: Request, client: ClientAddress) -> Result<Response, Problem> {
+        let looks_up = request.method().is_safe() || matches!(evidence, Evidence::Company(_));
+        let response = self.ask(at, request).await;
+        let status = response.status();
+        let is_in_doubt = looks_up || status.is_client_error() || status.is_server_error();
+        if !is_in_doubt || status == StatusCode::SERVICE_UNAVAILABLE {
+            return Ok(response);
+        }
+        match evidence.standing(&self.cells[at].state).await? {
+            Standing::Open | Standing::Suspended => Ok(response),
+            // A key that was revoked, a link that was used.
+            Standing::Gone if self.finder.find(evidence, client).await?.is_none() => Ok(response),
+            away => away.must_be_open().map(|()| response),
+        }
     }
 
     async fn ask(&self, at: usize, request: Request) -> Response {

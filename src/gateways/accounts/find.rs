@@ -20,9 +20,9 @@ use crate::kernel::problem::{Problem, ProblemCode};
 const MAX_GATEWAYS: i64 = 50;
 
 impl Gateways {
-    /// Whether there is an active gateway with this id.
-    pub async fn knows(&self, id: GatewayId) -> Result<bool, Problem> {
-        Ok(self.find_active(id).await?.is_some())
+    /// Whether the company is served whose active gateway has this id.
+    pub async fn standing(&self, id: GatewayId) -> Result<Standing, Problem> {
+        Ok(self.find_active(id).await?.map_or(Standing::Gone, |gateway| gateway.standing))
     }
 
     /// The active gateway with this id, from the cache or from the database.

@@ -7,7 +7,7 @@ use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::companies::bearer;
+use crate::companies::{Standing, bearer};
 use crate::kernel::access_log::AskingKey;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -63,10 +63,13 @@ pub async fn admit(State(storefront): State<Storefront>, client: ClientAddress, 
 }
 
 impl Storefront {
-    /// Whether this is the digest of a live store key. Unknown ones do not count as the client's: another cell may know them.
-    pub async fn knows_key(&self, digest: [u8; 32]) -> Result<bool, Problem> {
-        let is_cached = self.caches.stores.get(&digest, self.clock.now()).is_some();
-        Ok(is_cached || Box::pin(look_up(self, digest)).await?.is_some())
+    /// Whether the company is served whose live store key has this digest. Unknown ones do not count as the client's: another cell may know them.
+    pub async fn standing_of_key(&self, digest: [u8; 32]) -> Result<Standing, Problem> {
+        let store = match self.caches.stores.get(&digest, self.clock.now()) {
+            Some(store) => Some(store),
+            None => Box::pin(look_up(self, digest)).await?,
+        };
+        Ok(store.map_or(Standing::Gone, |store| store.standing))
     }
 }
 

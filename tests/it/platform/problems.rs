@@ -45,7 +45,7 @@ async fn a_list_is_no_object_on_any_route_and_at_any_depth() {
     login(json!({ "identity": EMAIL, "password": PASSWORD })).await.ok(200);
     let refused = login(json!([EMAIL, PASSWORD])).await.refused(422, "body_invalid");
     assert_eq!(refused["detail"], "The body must be a JSON object.");
-    world.question(&json!(["1|x", "order.1"])).await.refused(422, "body_invalid");
+    world.question(&json!(["1|x", "order.1"])).send().await.refused(422, "body_invalid");
     let driver = world.driver("Grace").await;
     let position = json!([driver["id"], 53.5, 9.9, "2026-05-21T10:14:00.000+00:00"]);
     let track = |body: Value| world.fleet(Method::POST, "drivers/track").json(&body).send();

@@ -6,8 +6,8 @@ use portico::kernel::crypto::hmac_sha256;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::support::World;
 use crate::support::request::Request;
-use crate::support::{Answer, World};
 
 /// The key that it shares with the service.
 pub const KEY: &str = "mkuM1tpUW9vL5K9FhVGnJ6eFVTQhV8tGnVqKpXGnVgE=";
@@ -26,13 +26,13 @@ impl World {
 
     /// Asks whether the holder of a token may listen to a channel.
     pub async fn ask(&self, token: &str, channel: &str) -> Value {
-        self.question(&json!({ "token": token, "channel": channel })).await.ok(200)
+        self.question(&json!({ "token": token, "channel": channel })).send().await.ok(200)
     }
 
-    /// Sends a correctly signed question.
-    pub async fn question(&self, body: &Value) -> Answer {
+    /// A correctly signed question.
+    pub fn question(&self, body: &Value) -> Request {
         let (timestamp, body) = (self.clock.now().timestamp().to_string(), body.to_string());
-        self.signed_question(&timestamp, &sign(KEY, &timestamp, &body), body).send().await
+        self.signed_question(&timestamp, &sign(KEY, &timestamp, &body), body)
     }
 
     pub fn signed_question(&self, timestamp: &str, signature: &str, body: String) -> Request {

@@ -1,6 +1,7 @@
 //! Companies move from one cell to another (docs/scaling.md#moving-a-company).
 
 mod interrupted;
+mod under_way;
 mod used;
 
 use std::collections::BTreeSet;
@@ -132,7 +133,7 @@ async fn requests_wait_while_a_company_moves_and_are_answered_if_it_does_not() {
     refusal.refused(503, "company_moving");
     a.storefront_get("customers/me").token(&customer).send().await.refused(503, "company_moving");
     a.call_back(&card, &paid("evt_1")).await.refused(503, "company_moving");
-    a.question(&json!({ "token": socket, "channel": channel })).await.refused(503, "company_moving");
+    a.question(&json!({ "token": socket, "channel": channel })).send().await.refused(503, "company_moving");
     let page = tab.open("/console").await;
     assert_eq!(page.status, StatusCode::SERVICE_UNAVAILABLE, "{}", page.html);
     b.get("webhooks").await;
