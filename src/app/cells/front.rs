@@ -36,6 +36,10 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long after its start an instance waits for a cell that it has not reached yet, before it is ready without.
 const GRACE: Duration = Duration::from_secs(60);
 
+/// What may be asked again, and succeeds as well if it finds nothing.
+const LOOKING_UP: [&str; 3] =
+    ["/storefront/int/v1/tokens/introspect", "/storefront/v1/customers/logout", "/storefront/v1/customers/logout-all"];
+
 struct Front {
     cells: Cells,
     /// The routes of each cell.
@@ -150,18 +154,25 @@ impl Front {
     /// Asks the cell that knows what a request brings along. Its company may leave meanwhile: then what was refused or looked up there means nothing,
     /// and the client is told to come again.
     async fn ask_by(&self, evidence: &Evidence, at: usize, request: Request, client: ClientAddress) -> Result<Response, Problem> {
-        let looks_up = request.method().is_safe() || matches!(evidence, Evidence::Company(_));
+        let looks_up = request.method().is_safe() || LOOKING_UP.contains(&request.uri().path());
         let response = self.ask(at, request).await;
         let status = response.status();
-        let is_in_doubt = looks_up || status.is_client_error() || status.is_server_error();
+        let is_refused = status.is_client_error() || status.is_server_error();
+        let is_in_doubt = match evidence {
+            // What a socket server is refused has nothing to do with the company.
+            Evidence::Company(_) => status.is_success(),
+            _ => is_refused || looks_up,
+        };
         if !is_in_doubt || status == StatusCode::SERVICE_UNAVAILABLE {
             return Ok(response);
         }
-        match evidence.standing(&self.cells[at].state).await? {
-            Standing::Open | Standing::Suspended => Ok(response),
+        match evidence.standing(&self.cells[at].state).await {
+            Ok(Standing::Open | Standing::Suspended) => Ok(response),
             // A key that was revoked, a link that was used.
-            Standing::Gone if self.finder.find(evidence, client).await?.is_none() => Ok(response),
-            away => away.must_be_open().map(|()| response),
+            Ok(Standing::Gone) if self.finder.find(evidence, client).await?.is_none() => Ok(response),
+            Ok(away) => away.must_be_open().map(|()| response),
+            Err(unknown) if is_refused => Err(unknown),
+            Err(_) => Ok(response),
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use crate::companies;
 use crate::developers::publishing::body::Batch;
 use crate::developers::publishing::{Published, Publishing, queries};
 use crate::events;
@@ -54,6 +55,10 @@ impl Publishing {
     ) -> Result<Option<Vec<Published>>, Problem> {
         let now = self.developers.clock.now();
         let texts: Vec<_> = batch.keys.iter().flatten().map(|key| key.text.clone()).collect();
+        if !texts.is_empty() {
+            // Where a company was, its keys are not.
+            companies::must_be_open(conn, company).await?;
+        }
         let kept = queries::list_keys(conn, company, &texts, now - LIFETIME).await?;
         let kept: HashMap<_, _> = kept.into_iter().map(|kept| (kept.key.clone(), kept)).collect();
         let mut published = Vec::with_capacity(batch.events.len());

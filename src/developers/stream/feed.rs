@@ -126,7 +126,7 @@ impl Feed {
             () = self.stopping.cancelled() => return None,
             () = sleep_until(self.ends_at) => return None,
             () = sleep(self.poll_in) => {}
-            Ok(()) = self.commits.changed() => {}
+            news = self.commits.changed() => news.ok()?,
         }
         Some(())
     }

@@ -80,13 +80,15 @@ impl FeedListener {
         }
     }
 
-    /// Wakes the streams of companies whose feeds go further than at the last poll. Returns whether there were any.
+    /// Wakes the streams of companies whose feeds go further than at the last poll. Returns whether there were any. The streams of a company whose feed
+    /// is gone end: it has moved to another cell.
     async fn poll(&self, pool: &Pool, heads: &mut HashMap<CompanyId, i64>) -> Result<bool, sqlx::Error> {
         let companies = self.companies();
         if companies.is_empty() {
             return Ok(false);
         }
         let now: HashMap<_, _> = queries::find_heads(&mut pool.acquire().await?, &companies).await?.into_iter().collect();
+        self.waiting().retain(|company, _| now.contains_key(company) || !heads.contains_key(company));
         let with_news: Vec<_> =
             now.iter().filter(|(company, last)| heads.get(*company) != Some(*last)).map(|(company, _)| *company).collect();
         *heads = now;

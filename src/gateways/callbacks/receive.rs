@@ -102,7 +102,10 @@ impl Gateways {
             .ok_or(CallbackRefusal::GatewayNotConfigured),
         };
         match found {
-            Ok(found) => self.take(found, caller.request, sent).await,
+            Ok(found) => {
+                found.standing.must_be_open()?;
+                self.take(found, caller.request, sent).await
+            }
             Err(refusal) => Err(self.refuse(caller.company, None, refusal, &sent.body).await),
         }
     }

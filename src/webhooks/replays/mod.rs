@@ -20,7 +20,7 @@ mod routes;
 mod worker;
 
 use crate::callers::Caller;
-use crate::companies::moving;
+use crate::companies::{self, moving};
 use crate::kernel::ids::{DeliveryId, EventId, ReplayId, SubscriptionId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{RecordTransaction, Resource, Shown};
@@ -95,6 +95,8 @@ impl Webhooks {
         Delivery::require(caller, Delivery::WRITING)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let now = transaction.now;
+        // Without its webhooks, none would want the event.
+        companies::must_stay_open(transaction.conn(), caller.company).await?;
         let key = key.filter(|_| !count_only);
         if let Some(before) = keys::take(&mut transaction, key.as_ref(), id.uuid()).await? {
             return Ok(Once::repeated(before.count));
