@@ -129,6 +129,17 @@ pub async fn list_operators(conn: &mut Connection, company: CompanyId) -> Result
     queries::list_operators(conn, company).await
 }
 
+/// An address of an operator of the company that one of another company has in another cell, where the company therefore cannot go: in one cell
+/// nobody has the address of somebody else.
+pub async fn find_taken_address(conn: &mut Connection, company: CompanyId, cell: &mut Connection) -> Result<Option<String>, sqlx::Error> {
+    for operator in list_operators(conn, company).await? {
+        if queries::has_email(cell, &operator.email).await? {
+            return Ok(Some(operator.email));
+        }
+    }
+    Ok(None)
+}
+
 /// The addresses that the operators of a company are mailed at.
 pub async fn list_addresses(conn: &mut Connection, company: CompanyId) -> Result<Vec<EmailAddress>, sqlx::Error> {
     queries::list_addresses(conn, company).await

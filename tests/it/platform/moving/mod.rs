@@ -234,3 +234,17 @@ async fn operators_move_companies_and_drain_cells_by_commands() {
     let cells: Vec<_> = listed["companies"].as_array().unwrap().iter().map(|company| company["cell"].as_str().unwrap()).collect();
     assert_eq!(cells, ["main"; 3], "{listed}");
 }
+
+#[tokio::test]
+async fn a_company_does_not_go_where_the_address_of_its_operator_is_taken() {
+    let (a, b, _) = two(&[]).await;
+    for world in [&a, &b] {
+        world.operator("boss@acme.example", Role::Owner).await;
+    }
+    let moving = the_move(&a, &b);
+    let refusal = moving.run(&mut |_, _| {}).await.unwrap_err();
+    assert!(refusal.to_string().contains("boss@acme.example"), "{refusal}");
+    assert_eq!(stages(&moving).await, (None, None));
+    sqlx::query("delete from operators").execute(&b.pool).await.unwrap();
+    moved(&moving).await;
+}
