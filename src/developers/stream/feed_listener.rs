@@ -88,7 +88,9 @@ impl FeedListener {
             return Ok(false);
         }
         let now: HashMap<_, _> = queries::find_heads(&mut pool.acquire().await?, &companies).await?.into_iter().collect();
-        self.waiting().retain(|company, _| now.contains_key(company) || !heads.contains_key(company));
+        for gone in companies.iter().filter(|company| heads.contains_key(*company) && !now.contains_key(*company)) {
+            self.waiting().remove(gone);
+        }
         let with_news: Vec<_> =
             now.iter().filter(|(company, last)| heads.get(*company) != Some(*last)).map(|(company, _)| *company).collect();
         *heads = now;
