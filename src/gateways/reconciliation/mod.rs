@@ -15,7 +15,7 @@ use std::time::Duration;
 use axum::body::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::companies::{Standing, must_be_open};
+use crate::companies::{Standing, standing};
 use crate::gateways::accounts::{self, GatewayError};
 use crate::gateways::genuine::GenuineCallback;
 use crate::gateways::open_gateways::OpenGateway;
@@ -117,7 +117,9 @@ impl Gateways {
             let since = pass.seen_until - OVERLAP;
             let page = self.card.list_undelivered_events(secret_key.reveal(), since, pass.position.as_deref()).await?;
             // The card provider may have taken longer than a company needs to leave, and the ledger is where the company is.
-            must_be_open(&mut self.pool.acquire().await?, gateway.company).await.map_err(|_| Halt::Unusable)?;
+            if standing(&mut self.pool.acquire().await?, gateway.company).await? != Standing::Open {
+                return Err(Halt::Unusable);
+            }
             *missed += self.record_page(&gateway, &page).await?;
             let now = self.clock.now();
             let mut conn = self.pool.acquire().await?;
