@@ -67,13 +67,9 @@ impl Companies {
         Ok(live.map_or(Standing::Gone, |key| key.standing))
     }
 
-    /// Whether the company with this id is served. One that has left is gone, though something of it may be here still.
-    pub async fn standing(&self, company: CompanyId) -> Result<Standing, sqlx::Error> {
-        let conn = &mut self.pool.acquire().await?;
-        match queries::company_exists(conn, company).await? {
-            true => queries::find_standing(conn, company).await,
-            false => Ok(Standing::Gone),
-        }
+    /// Whether there is a company with this id. One that has left is gone, though something of it may be here still.
+    pub async fn knows(&self, company: CompanyId) -> Result<bool, sqlx::Error> {
+        queries::company_exists(&mut self.pool.acquire().await?, company).await
     }
 
     /// Returns the live key with this digest, from the cache or the database.

@@ -79,12 +79,12 @@ impl Evidence {
             Self::ApiKey(key) => return cell.companies.standing_of_key(*key).await,
             Self::StoreKey(key) => return cell.storefront.standing_of_key(*key).await,
             Self::Gateway(gateway) => return cell.gateways.standing(*gateway).await,
-            Self::Company(company) => return Ok(cell.companies.standing(*company).await?),
+            Self::Company(company) => cell.companies.knows(*company).await?,
             Self::Operator(email) => cell.operators.knows(email).await?,
             Self::OperatorLink(link) => cell.operators.knows_link(link).await?,
             Self::PortalLink(link) => cell.portal.knows_link(link).await?,
         };
-        // Whether the company is served, the pages behind them ask.
+        // Whether the company is served, what is behind them asks.
         Ok(if known { Standing::Open } else { Standing::Gone })
     }
 
