@@ -65,6 +65,9 @@ async fn what_is_asked_while_a_company_leaves_is_neither_refused_nor_found_to_be
     let socket = a.socket_token(&customer).await;
     let id = me(&a, &customer).await["id"].as_str().unwrap().to_owned();
     let (channel, profile) = (format!("customer.{id}"), format!("/storefront/v1/customers/{id}"));
+    let sample = &a.state.developers.catalogue.find("driver.online").unwrap().sample;
+    let event = json!({ "event": "driver.online", "data": sample, "idempotency_key": "7" });
+    let published = a.developers(Method::POST, "events", event.clone()).await.ok(201)["event"]["id"].as_str().unwrap().to_owned();
     keys_are_known(&a).await;
     me(&a, &customer).await;
 
@@ -76,6 +79,10 @@ async fn what_is_asked_while_a_company_leaves_is_neither_refused_nor_found_to_be
         a.api(Method::PUT, &webhook).json(&json!({ "events": ["order.created"] })),
         a.api(Method::DELETE, &webhook),
         a.storefront_get("customers/sessions").token(&customer),
+        // None of these finds what it is about, which would be an event that is published twice, a replay for nobody and a sign-out of nobody.
+        a.api(Method::POST, "/developers/int/v1/events").json(&event),
+        a.api(Method::POST, &format!("/developers/int/v1/events/{published}/replay")),
+        a.storefront("customers/logout").token(&customer),
         a.request(Method::PUT, &profile).key(&a.store_key).token(&customer).json(&json!({ "name": "Grace" })),
     ];
     // A socket server names a company, which is looked for anew each time.
@@ -138,7 +145,7 @@ async fn an_answer_to_a_key_that_is_revoked_meanwhile_counts() {
 
 #[tokio::test]
 async fn what_is_left_in_the_old_cell_answers_nobody() {
-    let (a, b, _) = two_patient().await;
+    let (a, b, _) = two(&[("socket.key", socket_server::KEY)]).await;
     let customer = token(&a.register(PHONE).await);
     let socket = a.socket_token(&customer).await;
     let channel = format!("customer.{}", me(&a, &customer).await["id"].as_str().unwrap());
