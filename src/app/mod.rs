@@ -17,7 +17,6 @@ use std::time::Duration;
 use axum::Router;
 use axum::http::{HeaderName, Method, header};
 use axum::middleware::from_fn_with_state;
-use axum::routing::get;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::companies;
@@ -31,6 +30,7 @@ use crate::kernel::client_address::TrustedProxies;
 use crate::kernel::middleware;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_body::BodyLimits;
+use crate::kernel::routing::get;
 use crate::kernel::web_origin::WebOrigin;
 use crate::resources::KindDoc;
 use crate::{realtime, storefront};
@@ -109,20 +109,23 @@ struct Described {
 
 fn described(state: &AppState) -> Described {
     let storefront = storefront::routes(&state.storefront, realtime::storefront_routes());
-    let mut description = storefront.description();
+    let of_storefront = storefront.description();
     let mut router = Router::new().nest(storefront::PATH, storefront.into_router());
-    let mut kinds = Vec::new();
-    for extension in extensions::all(state) {
-        description.merge(extension.description());
-        kinds.extend_from_slice(extension.kinds());
+    let extensions: Vec<_> = extensions::all(state).collect();
+    for extension in &extensions {
         let limits = from_fn_with_state(state.request_limits.clone(), companies::keep_limits);
-        router = router.nest(&extension.path(), extension.into_router().layer(limits));
+        router = router.nest(&extension.path(), extension.router().layer(limits));
     }
-    description.merge(gateways::callback_description());
-    description.merge(storefront::receipt_description());
-    description.merge(realtime::description());
+    let kinds = extensions.iter().flat_map(|extension| extension.kinds().to_vec()).collect();
     let catalogue = state.developers.catalogue.clone();
-    Described { router, kinds, handbook: Handbook::new(move || openapi::document(description, &catalogue)) }
+    let document = move || {
+        let mut description = of_storefront;
+        let of_extensions = extensions.iter().map(|extension| extension.description());
+        let others = [gateways::callback_description(), storefront::receipt_description(), realtime::description()];
+        of_extensions.chain(others).for_each(|other| description.merge(other));
+        openapi::document(description, &catalogue)
+    };
+    Described { router, kinds, handbook: Handbook::new(document) }
 }
 
 /// Allows the listed origins. If none are listed, no CORS header is sent, and browsers block cross-origin calls.

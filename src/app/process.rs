@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::app::extensions::Contents;
+use crate::app::extensions;
 use crate::config::{Config, Environment};
 use crate::declared::{Declaration, InvalidDeclaration};
 use crate::events::{Catalogue, NameTaken};
@@ -69,14 +69,13 @@ impl Process {
     /// Checks the settings and builds what follows from them.
     pub fn new(config: &Config, dependencies: Dependencies) -> Result<Self, SetupError> {
         let Dependencies { clock, application_key, resolver, hashing, lifecycle, mailbox } = dependencies;
-        let built_in = Contents::built_in();
-        let declarations = built_in.declarations(&config.extensions)?;
+        let declarations = extensions::declarations(&config.extensions)?;
         let (customers, operators) = config.providers.divided(config.operators.oidc.as_deref())?;
         let operators = operators.map(|(word, settings)| CodeFlow::new(&word, &settings, &clock, &lifecycle)).transpose()?;
         let traces = Traces::start(&config.traces)?;
         let declared = declarations.iter().flat_map(|declaration| declaration.event_types.clone());
         Ok(Self {
-            catalogue: built_in.catalogue.with(declared.collect())?,
+            catalogue: extensions::catalogue().with(declared.collect())?,
             declarations,
             mail: Mail::new(&config.mail, config.environment() == Environment::Development, mailbox.clone())?,
             sms: Sms::new(&config.sms, mailbox.clone())?.with_receipts(&config.sms, &application_key),

@@ -26,7 +26,7 @@ pub use event_type::{EventType, InvalidEventType, Publisher};
 
 /// All event types of this deployment.
 #[derive(Clone, Debug)]
-pub struct Catalogue(Arc<[EventType]>);
+pub struct Catalogue(Arc<[Arc<EventType>]>);
 
 /// A declared event type has an invalid name: the name is taken, or its group belongs to the service.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +41,7 @@ pub struct UnknownEvent(pub String);
 impl Catalogue {
     /// The service's own event types.
     pub fn new(event_types: Vec<EventType>) -> Self {
-        Self(event_types.into())
+        Self(event_types.into_iter().map(Arc::new).collect())
     }
 
     /// Adds declared event types. Refuses one whose name is taken, or whose group belongs to the service.
@@ -52,7 +52,7 @@ impl Catalogue {
             if self.has_group(name.resource()) || all.iter().any(|known| known.name == *name) {
                 return Err(NameTaken(name.clone()));
             }
-            all.push(event_type);
+            all.push(event_type.into());
         }
         Ok(Self(all.into()))
     }
@@ -79,7 +79,7 @@ impl Catalogue {
 
     /// All event types, in the order of the documentation.
     pub fn iter(&self) -> impl Iterator<Item = &EventType> {
-        self.0.iter()
+        self.0.iter().map(Arc::as_ref)
     }
 }
 

@@ -6,12 +6,13 @@ use axum::Router;
 use axum::extract::FromRef;
 use axum::handler::Handler;
 use axum::http::Method;
-use axum::routing::{MethodFilter, on};
+use axum::routing::MethodFilter;
 
 use crate::companies::Companies;
 use crate::events::EventType;
 use crate::kernel::openapi::{Description, OperationDoc};
-use crate::resources::parameters::RejectUnknownQuery;
+use crate::kernel::routing::{Answering, AnyHandler, on};
+use crate::resources::parameters::with_parameters;
 use crate::resources::routes::{read_only_routes, routes};
 use crate::resources::{Editable, FieldDoc, Operation, Resource, ResourceDescriptor};
 
@@ -19,7 +20,7 @@ pub use kind_doc::KindDoc;
 use kind_doc::beside_the_five;
 
 /// The routes below `<namespace>/int/v1`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Extension<S> {
     namespace: String,
     router: Router<S>,
@@ -80,9 +81,9 @@ where
     }
 
     /// Adds a route beside the five.
-    pub fn route<H: Handler<T, S>, T: 'static>(mut self, method: Method, path: &str, doc: OperationDoc, handler: H) -> Self {
+    pub fn route<H: Handler<T, S, Future = Answering>, T>(mut self, method: Method, path: &str, doc: OperationDoc, handler: H) -> Self {
         let filter = MethodFilter::try_from(method.clone()).expect("all methods in the program can be routed");
-        self.router = self.router.route(path, on(filter, RejectUnknownQuery { parameters: doc.query(), handler }));
+        self.router = self.router.route(path, on(filter, with_parameters(doc.query(), AnyHandler::of(handler))));
         self.add(method, path, beside_the_five(doc, path));
         self
     }
@@ -151,7 +152,10 @@ impl<S> Extension<S> {
     }
 
     /// The routes, to be nested below the base path.
-    pub fn into_router(self) -> Router<S> {
-        self.router
+    pub fn router(&self) -> Router<S>
+    where
+        S: Clone,
+    {
+        self.router.clone()
     }
 }

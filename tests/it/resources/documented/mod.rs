@@ -81,7 +81,7 @@ async fn the_page_adds_a_resource_from_the_table_to_the_routes() {
     sqlx::raw_sql(AssertSqlSafe(block(PAGE, "sql"))).execute(&world.pool).await.unwrap();
     let extension = Extension::<AppState>::new("fleet").editable::<depots::Depot>();
     let event_types = extension.event_types().to_vec();
-    let router = Router::new().nest(&extension.path(), extension.into_router()).with_state(world.state.clone());
+    let router = Router::new().nest(&extension.path(), extension.router()).with_state(world.state.clone());
     let surroundings = Surroundings {
         trusted_proxies: TrustedProxies::default(),
         clock: world.clock.clone(),
