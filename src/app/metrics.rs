@@ -8,7 +8,6 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
-use axum::routing::get;
 use futures::future::join_all;
 
 use crate::app::figures::Figures;
@@ -16,6 +15,7 @@ use crate::app::{AppState, Cells};
 use crate::kernel::database::{self, CellName};
 use crate::kernel::metrics::{Description, Kind, MEDIA_TYPE, Registry, Seconds, joined};
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::routing::get;
 use crate::kernel::{cache_metrics, group_metrics};
 
 crate::labels! {

@@ -6,12 +6,12 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::http::header;
 use axum::response::IntoResponse;
-use axum::routing::get;
 use serde_json::{Map, Value, json};
 
 use crate::events::{Catalogue, EventType};
 use crate::handbook::Handbook;
 use crate::kernel::openapi::{self, Description};
+use crate::kernel::routing::get;
 
 /// The route. The document is the same for all clients, and contains nothing beyond this repository and the deployment's files. It is
 /// written once, when it is asked for first.

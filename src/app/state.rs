@@ -1,7 +1,6 @@
 //! What belongs to one database: the state of every module, with its pools, caches and workers.
 
 use std::ops::Deref;
-use std::sync::Arc;
 
 use axum::extract::FromRef;
 
@@ -18,6 +17,7 @@ use crate::gateways::Gateways;
 use crate::kernel::clock::Clock;
 use crate::kernel::database::{self, Pool};
 use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::opaque::Opaque;
 use crate::kernel::request_metrics::RequestMetrics;
 use crate::kernel::traces::Traces;
 use crate::operators::{self, Operators};
@@ -102,7 +102,7 @@ app_state! {
 
 /// All module states on one database. The router clones it several times per request, so cloning must be cheap.
 #[derive(Clone)]
-pub struct AppState(Arc<StateParts>);
+pub struct AppState(Opaque<StateParts>);
 
 impl Deref for AppState {
     type Target = StateParts;
@@ -175,7 +175,7 @@ impl AppState {
             mail: process.mail.clone(),
         });
         let fanned_out = webhooks.subscribe_fanned_out();
-        Self(Arc::new(StateParts {
+        Self(Opaque::new(StateParts {
             readiness: Readiness::new(&pool, webhooks.clone(), lifecycle.clone()),
             lifecycle: lifecycle.clone(),
             traces: process.traces.clone(),

@@ -7,6 +7,7 @@ use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use chrono::{DateTime, TimeDelta, Utc};
+use futures::FutureExt;
 
 use crate::callers::{Caller, Who};
 use crate::companies::known_key::KnownKey;
@@ -61,7 +62,7 @@ impl Companies {
         let now = self.clock.now();
         let key = match self.keys.get(&digest, now) {
             Some(key) => Some(key),
-            None => Box::pin(self.read_key(digest, now)).await?,
+            None => self.read_key(digest, now).boxed().await?,
         };
         let live = key.filter(|key| key.grant.until.is_none_or(|end| end > now));
         Ok(live.map_or(Standing::Gone, |key| key.standing))
@@ -78,7 +79,7 @@ impl Companies {
         let key = match self.keys.get(&digest, now) {
             Some(key) => key,
             // Boxed, because otherwise every request would copy the large future of the query.
-            None => Box::pin(self.look_up_key(digest, client, now)).await?,
+            None => self.look_up_key(digest, client, now).boxed().await?,
         };
         if key.grant.until.is_none_or(|end| end > now) { Ok(key) } else { Err(ProblemCode::ApiKeyInvalid.into()) }
     }

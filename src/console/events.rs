@@ -4,7 +4,6 @@ use askama::Template;
 use axum::Router;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -14,6 +13,7 @@ use crate::console::addresses::{HOME, request_address};
 use crate::console::cell::{Cell, pretty};
 use crate::console::session::{RecordId, Visitor};
 use crate::console::shell::{Moment, Page, PageError, Ui};
+use crate::kernel::routing::get;
 
 /// The path of events in the API.
 const API: &str = "/developers/int/v1/events";

@@ -72,10 +72,10 @@ mod webhooks;
 
 use axum::Router;
 use axum::response::Redirect;
-use axum::routing::get;
 
 use crate::console::addresses::{HOME, PORTAL};
 use crate::console::shell::Framing;
+use crate::kernel::routing::get;
 
 pub use api::Api;
 pub use session::Cookie;

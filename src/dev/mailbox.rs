@@ -1,10 +1,10 @@
 //! The mailbox of development: the texts and mails that would have been sent, as JSON.
 
 use axum::extract::{FromRef, State};
-use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::{Value, json};
 
+use crate::kernel::routing::get;
 use crate::providers::mailbox::Mailbox;
 
 /// `GET /dev/mailbox`

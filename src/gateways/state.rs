@@ -1,6 +1,7 @@
 //! What the routes and the worker share, and the settings that it is built from.
 
 use std::num::NonZeroU32;
+use std::ops::Deref;
 use std::time::Duration;
 
 use chrono::TimeDelta;
@@ -20,6 +21,7 @@ use crate::kernel::heavy_work::HeavyWork;
 use crate::kernel::ids::CompanyId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::metrics::Registry;
+use crate::kernel::opaque::Opaque;
 use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter, LocalWindow, Rule};
 use crate::kernel::settings;
 use crate::providers::card::Card;
@@ -47,7 +49,11 @@ pub struct Settings {
 
 /// The state of the routes and the worker.
 #[derive(Clone, Debug)]
-pub struct Gateways {
+pub struct Gateways(Opaque<Shared>);
+
+/// The state that all clones of [`Gateways`] share.
+#[derive(Debug)]
+pub struct Shared {
     pub(super) pool: Pool,
     pub(super) clock: Clock,
     pub(super) key: ApplicationKey,
@@ -67,6 +73,14 @@ pub struct Gateways {
     pub(super) reconcile_every: Option<Duration>,
     pub(super) metrics: Metrics,
     pub(super) body_retention: TimeDelta,
+}
+
+impl Deref for Gateways {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
 }
 
 impl ResourceState for Gateways {
@@ -100,7 +114,7 @@ impl Gateways {
         let (kept_refusals, reading, cache) = (LocalWindow::new(KEPT_REFUSALS), HeavyWork::new(), GatewayCache::new());
         let reconcile_every = settings.reconcile_every;
         let body_retention = TimeDelta::from_std(settings.body_retention).unwrap_or(TimeDelta::MAX);
-        Self {
+        Self(Opaque::new(Shared {
             pool,
             clock,
             key,
@@ -115,7 +129,7 @@ impl Gateways {
             reconcile_every,
             body_retention,
             metrics: Metrics::default(),
-        }
+        }))
     }
 
     /// Registers what is counted of callbacks.

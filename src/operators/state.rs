@@ -1,5 +1,6 @@
 //! What operators need to sign in: the database, the keys, the limits, and how they are mailed.
 
+use std::ops::Deref;
 use std::time::Duration;
 
 use url::Url;
@@ -7,6 +8,7 @@ use url::Url;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database::Pool;
+use crate::kernel::opaque::Opaque;
 use crate::kernel::password_hashing::PasswordHashing;
 use crate::kernel::settings;
 use crate::operators::role::Role;
@@ -78,7 +80,11 @@ pub struct Parts {
 
 /// The operators of one database.
 #[derive(Clone, Debug)]
-pub struct Operators {
+pub struct Operators(Opaque<Shared>);
+
+/// The state that all clones of [`Operators`] share.
+#[derive(Debug)]
+pub struct Shared {
     /// The database.
     pub pool: Pool,
     /// The time.
@@ -91,11 +97,19 @@ pub struct Operators {
     pub(super) settings: Settings,
 }
 
+impl Deref for Operators {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
 impl Operators {
     /// Builds the state.
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, key, hashing, mail, oidc, console, settings } = parts;
-        Self { pool, clock, key, hashing, mail, oidc, console, settings }
+        Self(Opaque::new(Shared { pool, clock, key, hashing, mail, oidc, console, settings }))
     }
 
     /// The address of a page of the console, if the deployment says where the console is.

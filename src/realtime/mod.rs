@@ -41,10 +41,10 @@ mod state;
 use axum::Router;
 use axum::extract::FromRef;
 use axum::http::Method;
-use axum::routing::post;
 
 use crate::kernel::openapi::Description;
 use crate::kernel::problem::ProblemCode;
+use crate::kernel::routing::post;
 use crate::storefront::{self, Storefront};
 
 pub use key::{InvalidSocketKey, SocketKey};

@@ -2,52 +2,33 @@
 //!
 //! [`ListParameters`]: crate::resources::kind::list_parameters::ListParameters
 
-use std::pin::Pin;
-
 use axum::extract::{FromRef, FromRequestParts, Request};
-use axum::handler::Handler;
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use url::form_urlencoded;
 
 use crate::callers::Caller;
 use crate::companies::Companies;
 use crate::kernel::openapi::QueryParameters;
 use crate::kernel::problem::Problem;
+use crate::kernel::routing::AnyHandler;
 use crate::resources::kind::list_parameters::unknown;
 
 /// The handler of a route that takes only these parameters. Another parameter is rejected after the API key has been verified.
-#[derive(Clone, Debug)]
-pub(super) struct RejectUnknownQuery<H> {
-    pub(super) parameters: QueryParameters,
-    pub(super) handler: H,
-}
-
-pub(super) fn without_parameters<H>(handler: H) -> RejectUnknownQuery<H> {
-    RejectUnknownQuery { parameters: &[], handler }
-}
-
-impl<H> RejectUnknownQuery<H> {
-    /// The first unknown parameter.
-    fn unknown(&self, query: &str) -> Option<String> {
-        let mut names = form_urlencoded::parse(query.as_bytes()).map(|(name, _)| name);
-        names.find(|name| self.parameters.iter().all(|(known, _)| known != name)).map(Into::into)
-    }
-}
-
-impl<H, T, S> Handler<T, S> for RejectUnknownQuery<H>
+pub(super) fn with_parameters<S>(parameters: QueryParameters, handler: AnyHandler<S>) -> AnyHandler<S>
 where
-    H: Handler<T, S>,
     Companies: FromRef<S>,
-    S: Clone + Send + Sync + 'static,
+    S: Send + Sync + 'static,
 {
-    type Future = Pin<Box<dyn Future<Output = Response> + Send>>;
+    AnyHandler::new(move |request, state| match request.uri().query().and_then(|query| first_unknown(parameters, query)) {
+        None => handler.answer(request, state),
+        Some(name) => Box::pin(async move { refuse(request, &state, &name).await.into_response() }),
+    })
+}
 
-    fn call(self, request: Request, state: S) -> Self::Future {
-        match request.uri().query().and_then(|query| self.unknown(query)) {
-            None => Box::pin(self.handler.call(request, state)),
-            Some(name) => Box::pin(async move { refuse(request, &state, &name).await.into_response() }),
-        }
-    }
+/// The first parameter of the query that is none of these.
+fn first_unknown(parameters: QueryParameters, query: &str) -> Option<String> {
+    let mut names = form_urlencoded::parse(query.as_bytes()).map(|(name, _)| name);
+    names.find(|name| parameters.iter().all(|(known, _)| known != name)).map(Into::into)
 }
 
 async fn refuse<S>(request: Request, state: &S, name: &str) -> Problem

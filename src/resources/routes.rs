@@ -1,9 +1,10 @@
 //! The five routes of a resource.
 
 use axum::extract::{FromRef, RawQuery, State};
+use axum::handler::Handler;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{MethodFilter, MethodRouter};
 use axum::{Json, Router};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -12,9 +13,10 @@ use crate::callers::Caller;
 use crate::companies::Companies;
 use crate::kernel::json::JsonBody;
 use crate::kernel::problem::Problem;
+use crate::kernel::routing::{Answering, AnyHandler, get, on};
 use crate::resources::operation::plural_path;
 use crate::resources::operations::{self, Page};
-use crate::resources::parameters::without_parameters;
+use crate::resources::parameters::with_parameters;
 use crate::resources::{Editable, IfMatch, ListParameters, Operation, PathId, Resource, WriteRequest, body};
 
 /// `GET /<plural>` and `GET /<plural>/{uuid}`; other methods get a 405.
@@ -26,7 +28,7 @@ where
     S: Clone + Send + Sync + 'static,
 {
     let (many, one) = paths(R::PLURAL);
-    Router::new().route(&many, get(list::<R>)).route(&one, get(without_parameters(find::<R>)))
+    Router::new().route(&many, get(list::<R>)).route(&one, without_parameters(MethodFilter::GET, find::<R>))
 }
 
 /// The two `GET` routes and the routes of these operations; other methods get a 405.
@@ -37,16 +39,25 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    let (mut many, mut one) = (get(list::<R>), get(without_parameters(find::<R>)));
+    let (mut many, mut one) = (get(list::<R>), without_parameters(MethodFilter::GET, find::<R>));
     for operation in operations {
         match operation {
-            Operation::Create => many = many.post(without_parameters(create::<R>)),
-            Operation::Change => one = one.put(without_parameters(update::<R>)),
-            Operation::Delete => one = one.delete(without_parameters(delete::<R>)),
+            Operation::Create => many = many.merge(without_parameters(MethodFilter::POST, create::<R>)),
+            Operation::Change => one = one.merge(without_parameters(MethodFilter::PUT, update::<R>)),
+            Operation::Delete => one = one.merge(without_parameters(MethodFilter::DELETE, delete::<R>)),
         }
     }
     let (path_of_many, path_of_one) = paths(plural);
     Router::new().route(&path_of_many, many).route(&path_of_one, one)
+}
+
+fn without_parameters<H, T, S>(method: MethodFilter, handler: H) -> MethodRouter<S>
+where
+    H: Handler<T, S, Future = Answering>,
+    Companies: FromRef<S>,
+    S: Clone + Send + Sync + 'static,
+{
+    on(method, with_parameters(&[], AnyHandler::of(handler)))
 }
 
 fn paths(plural: &str) -> (String, String) {

@@ -9,13 +9,13 @@
 use axum::body::Bytes;
 use axum::extract::{FromRef, Path, RawQuery, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
-use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::{Map, Value, json};
 use url::form_urlencoded;
 
 use crate::kernel::openapi::{Description, OperationDoc, object};
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::routing::{get, post};
 use crate::providers::sms::{RECEIPTS_PATH, ReceivedReceipt, Reporter};
 use crate::storefront::sms_guard;
 use crate::storefront::state::Storefront;
@@ -30,7 +30,7 @@ where
     Storefront: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    Router::new().route(&path(), get(receive_query).post(receive_body))
+    Router::new().route(&path(), get(receive_query).merge(post(receive_body)))
 }
 
 fn path() -> String {

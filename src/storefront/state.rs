@@ -1,7 +1,6 @@
 //! The state of the storefront's handlers.
 
 use std::ops::Deref;
-use std::sync::Arc;
 
 use ipnet::IpNet;
 
@@ -13,6 +12,7 @@ use crate::kernel::group_metrics::GroupMetrics;
 use crate::kernel::ids::{KeyId, StoreId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::metrics::Registry;
+use crate::kernel::opaque::Opaque;
 use crate::kernel::password_hashing::{Asker, HashingBusy, HashingPlace, PasswordHashing};
 use crate::kernel::rate_limit::line::Lines;
 use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter};
@@ -47,7 +47,7 @@ const CODES_AT_ONCE: u32 = 8;
 
 /// The state of the storefront's handlers. A clone is cheap: every request makes several.
 #[derive(Clone, Debug)]
-pub struct Storefront(Arc<Shared>);
+pub struct Storefront(Opaque<Shared>);
 
 /// The state that all clones of a [`Storefront`] share.
 #[derive(Debug)]
@@ -170,7 +170,7 @@ impl Storefront {
         let look_ups = tokens::look_ups(&pool, &lifecycle);
         let password_pool = separate_pool(&pool, "passwords", hashing.threads());
         let code_pool = separate_pool(&pool, "codes", CODES_AT_ONCE);
-        Self(Arc::new(Shared {
+        Self(Opaque::new(Shared {
             pool,
             password_pool,
             code_pool,

@@ -1,5 +1,6 @@
 //! The hub's state, as its routes and its worker share it.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database::{self, Pool};
 use crate::kernel::ids::WorkerId;
 use crate::kernel::metrics::{Registry, Seconds};
+use crate::kernel::opaque::Opaque;
 use crate::providers::mail::Mail;
 use crate::resources::ResourceState;
 use crate::webhooks::colleagues::Colleagues;
@@ -28,7 +30,11 @@ const WORKER_CONNECTIONS: u32 = 7;
 
 /// The hub: the state of its routes and its worker.
 #[derive(Clone, Debug)]
-pub struct Webhooks {
+pub struct Webhooks(Opaque<Shared>);
+
+/// The state that all clones of [`Webhooks`] share.
+#[derive(Debug)]
+pub struct Shared {
     pool: Pool,
     /// The worker's own connection pool, so that the worker and requests do not starve each other of connections.
     pub(super) worker_pool: Pool,
@@ -73,6 +79,14 @@ pub struct Parts {
     pub mail: Mail,
 }
 
+impl Deref for Webhooks {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
 impl ResourceState for Webhooks {
     fn pool(&self) -> &Pool {
         &self.pool
@@ -89,7 +103,7 @@ impl Webhooks {
         let Parts { pool, clock, key, settings, delivering, catalogue, notifier, mail } = parts;
         let worker_pool = database::background_pool(&pool, "worker", WORKER_CONNECTIONS);
         let delivery_pools = DeliveryPools::new(&pool);
-        Self {
+        Self(Opaque::new(Shared {
             pool,
             worker_pool,
             delivery_pools,
@@ -107,7 +121,7 @@ impl Webhooks {
             progress: Progress::default(),
             metrics: Metrics::new(),
             maintained_at: Seconds::default(),
-        }
+        }))
     }
 
     /// Registers what is measured of deliveries.

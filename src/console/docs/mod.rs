@@ -30,9 +30,9 @@ mod search;
 mod words;
 
 use axum::Router;
-use axum::routing::get;
 
 use crate::console::Console;
+use crate::kernel::routing::get;
 
 pub(super) fn routes() -> Router<Console> {
     Router::new()

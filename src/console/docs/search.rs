@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get};
+use axum::routing::MethodRouter;
 use serde::Deserialize;
 
 use crate::console::Console;
@@ -15,6 +15,7 @@ use crate::console::docs::reader::Reader;
 use crate::console::shell::{Page, Ui};
 use crate::handbook::{Contents, Field};
 use crate::kernel::problem::ProblemCode;
+use crate::kernel::routing::get;
 
 /// How many places are shown.
 const MOST: usize = 40;

@@ -8,7 +8,6 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -19,6 +18,7 @@ use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
+use crate::kernel::routing::{get, post};
 
 /// The path of the storefront.
 const STOREFRONT: &str = "/storefront/v1";
@@ -70,7 +70,7 @@ struct FirstSignInPage {
 }
 
 pub(super) fn routes() -> Router<Console> {
-    Router::new().route("/console/stores/{id}/try", get(show).post(go_on))
+    Router::new().route("/console/stores/{id}/try", get(show).merge(post(go_on)))
 }
 
 impl FirstSignInPage {

@@ -8,13 +8,13 @@ use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::{HeaderValue, header};
 use axum::response::{Html, IntoResponse, Response};
-use axum::routing::get;
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 
 use crate::console::Console;
 use crate::console::session::Visitor;
 use crate::console::shell::{Moment, POLICY_WITH_FRAMES, Page, PageError, Ui};
+use crate::kernel::routing::get;
 
 /// The path of the mailbox in the API of development.
 const API: &str = "/dev/mailbox";

@@ -4,7 +4,6 @@ use askama::Template;
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
-use axum::routing::{get, post};
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::json;
@@ -15,6 +14,7 @@ use crate::console::addresses::{list_address, record_form_address};
 use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Moment, Page, PageError, Ui};
 use crate::kernel::ids::OperatorSessionId;
+use crate::kernel::routing::{get, post};
 
 /// The path of operators in the API.
 const API: &str = "/developers/int/v1/operators";
@@ -122,7 +122,7 @@ struct AskPage {
 pub(super) fn routes() -> Router<Console> {
     Router::new()
         .route("/console/operators/{id}", get(show))
-        .route("/console/operators/{id}/{act}", get(ask).post(act))
+        .route("/console/operators/{id}/{act}", get(ask).merge(post(act)))
         .route("/console/operators/{id}/sessions/end", post(end_all))
         .route("/console/operators/{id}/sessions/{session}/end", post(end_one))
 }

@@ -7,7 +7,6 @@ use askama::Template;
 use axum::Router;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -21,6 +20,7 @@ use crate::console::records::title_of;
 use crate::console::session::Visitor;
 use crate::console::shell::{Page, PageError, Ui};
 use crate::console::texts::Figures;
+use crate::kernel::routing::get;
 use crate::resources::label;
 
 /// How many of its latest entries a list shows here.

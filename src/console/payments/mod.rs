@@ -13,9 +13,9 @@ mod payment;
 mod trial;
 
 use axum::Router;
-use axum::routing::{get, post};
 
 use crate::console::Console;
+use crate::kernel::routing::{get, post};
 
 /// The path of callbacks in the API.
 const CALLBACKS: &str = "/ledger/int/v1/callbacks";
@@ -27,5 +27,5 @@ pub(super) fn routes() -> Router<Console> {
         .route("/console/payments/{id}", get(payment::show))
         .route("/console/callbacks/{id}", get(callback::show))
         .route("/console/callbacks/{id}/process", post(callback::process))
-        .route("/console/gateways/{id}/try", get(trial::ask).post(trial::answer))
+        .route("/console/gateways/{id}/try", get(trial::ask).merge(post(trial::answer)))
 }

@@ -20,7 +20,6 @@ mod list;
 mod server;
 
 use axum::Router;
-use axum::routing::get;
 use serde_json::Value;
 
 use crate::callers::Caller;
@@ -29,18 +28,19 @@ use crate::console::addresses::record_address;
 use crate::console::cell::Cell;
 use crate::console::kinds::Kinds;
 use crate::console::shell::{PageError, Ui};
+use crate::kernel::routing::{get, post};
 use crate::resources::{KindDoc, Operation};
 
 /// The pages, below the first page of the console or the portal.
 pub(super) fn routes() -> Router<Console> {
     Router::new()
         .route("/records/{namespace}/{plural}", get(list::show))
-        .route("/records/{namespace}/{plural}/new", get(edit::ask_new).post(edit::create))
+        .route("/records/{namespace}/{plural}/new", get(edit::ask_new).merge(post(edit::create)))
         .route("/records/{namespace}/{plural}/{id}", get(detail::show))
-        .route("/records/{namespace}/{plural}/{id}/edit", get(edit::ask_change).post(edit::change))
-        .route("/records/{namespace}/{plural}/{id}/delete", get(detail::ask_delete).post(detail::delete))
-        .route("/records/{namespace}/{plural}/{id}/test", get(server::ask_test).post(server::test))
-        .route("/records/{namespace}/{plural}/{id}/rotate-secret", get(server::ask_rotate).post(server::rotate))
+        .route("/records/{namespace}/{plural}/{id}/edit", get(edit::ask_change).merge(post(edit::change)))
+        .route("/records/{namespace}/{plural}/{id}/delete", get(detail::ask_delete).merge(post(detail::delete)))
+        .route("/records/{namespace}/{plural}/{id}/test", get(server::ask_test).merge(post(server::test)))
+        .route("/records/{namespace}/{plural}/{id}/rotate-secret", get(server::ask_rotate).merge(post(server::rotate)))
 }
 
 /// The kind of these names, if the caller may look at its records.

@@ -4,7 +4,6 @@ use askama::Template;
 use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
@@ -18,6 +17,7 @@ use crate::console::sentence::Sentence;
 use crate::console::session::{RecordId, Visitor};
 use crate::console::shell::{Moment, Page, PageError, Ui};
 use crate::kernel::request_id::RequestId;
+use crate::kernel::routing::get;
 use crate::resources::KindDoc;
 
 /// How many changes, and how many events, a page tells of. The lists have the others.

@@ -4,13 +4,13 @@ use askama::Template;
 use axum::Router;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
-use axum::routing::get;
 use serde::Deserialize;
 
 use crate::console::Console;
 use crate::console::addresses::{list_address, record_address, request_address, with_query};
 use crate::console::session::Visitor;
 use crate::console::shell::{Page, PageError, Ui};
+use crate::kernel::routing::get;
 use crate::resources::label;
 
 /// The filters that find a record by something that people write down: the namespace and path of the list, and the parameter. In the

@@ -18,10 +18,10 @@ mod totp;
 mod visitor;
 
 use axum::Router;
-use axum::routing::{get, post};
 
 use crate::console::Console;
 use crate::console::addresses::PORTAL;
+use crate::kernel::routing::{get, post};
 use crate::operators::RETURN_PAGE;
 
 pub use cookies::Cookie;
@@ -33,24 +33,24 @@ pub use visitor::Visitor;
 pub(super) fn portal_routes() -> Router<Console> {
     Router::new()
         .route(PORTAL, get(portal::enter))
-        .route("/portal/open", get(portal::show).post(portal::open))
+        .route("/portal/open", get(portal::show).merge(post(portal::open)))
         .route("/portal/leave", post(portal::leave))
 }
 
 pub(super) fn routes() -> Router<Console> {
     Router::new()
-        .route("/console/sign-in", get(sign_in::show).post(sign_in::submit))
-        .route("/console/sign-in/once", get(sign_in::show_link).post(sign_in::submit_link))
-        .route("/console/sign-in/code", get(second_step::show).post(second_step::submit))
+        .route("/console/sign-in", get(sign_in::show).merge(post(sign_in::submit)))
+        .route("/console/sign-in/once", get(sign_in::show_link).merge(post(sign_in::submit_link)))
+        .route("/console/sign-in/code", get(second_step::show).merge(post(second_step::submit)))
         .route("/console/sign-in/provider", get(provider::begin))
         .route(RETURN_PAGE, get(provider::finish))
-        .route("/console/forgot", get(password::ask).post(password::send))
-        .route("/console/password", get(password::show).post(password::choose))
+        .route("/console/forgot", get(password::ask).merge(post(password::send)))
+        .route("/console/password", get(password::show).merge(post(password::choose)))
         .route("/console/preferences", post(preferences::change))
         .route("/console/account", get(account::show))
         .route("/console/account/sessions/end-others", post(account::end_others))
         .route("/console/account/sessions/{id}/end", post(account::end))
-        .route(totp::PAGE, get(totp::show).post(totp::enable))
+        .route(totp::PAGE, get(totp::show).merge(post(totp::enable)))
         .route("/console/account/totp/disable", post(totp::disable))
         .route("/console/account/recovery-codes", post(totp::renew))
         .route("/console/sign-out", post(sign_in::sign_out))

@@ -4,6 +4,7 @@ use axum::extract::{FromRequestParts, OriginalUri};
 use axum::http::Method;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
+use futures::FutureExt;
 
 use crate::callers::Caller;
 use crate::console::Console;
@@ -51,7 +52,7 @@ impl FromRequestParts<Console> for Visitor {
         }
         let token = Cookie::Session.read(&parts.headers, console.secure).map(|value| SessionToken::claimed(&value));
         let session = match &token {
-            Some(token) => console.operators.find_session(token).await.map_err(|error| PageError::from(error).into_response())?,
+            Some(token) => console.operators.find_session(token).boxed().await.map_err(|error| PageError::from(error).into_response())?,
             None => None,
         };
         let (Some(token), Some(session)) = (token, session) else { return Err(to_sign_in(parts).into_response()) };
@@ -69,7 +70,7 @@ impl Visitor {
     async fn of_portal(parts: &Parts, console: &Console) -> Result<Self, Response> {
         let token = Cookie::of_portal(console).read(&parts.headers, console.secure).map(|value| portal::SessionToken::claimed(&value));
         let session = match &token {
-            Some(token) => console.portal.find_session(token).await.map_err(|error| PageError::from(error).into_response())?,
+            Some(token) => console.portal.find_session(token).boxed().await.map_err(|error| PageError::from(error).into_response())?,
             None => None,
         };
         let (Some(token), Some(session)) = (token, session) else { return Err(Redirect::to(LINK_ENDED).into_response()) };

@@ -16,10 +16,10 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::middleware;
-use axum::routing::get;
 
 use crate::console::Console;
 use crate::console::addresses::PORTAL;
+use crate::kernel::routing::get;
 
 pub use headers::{Framing, POLICY_WITH_FRAMES};
 pub use instant::Moment;

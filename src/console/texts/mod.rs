@@ -16,9 +16,9 @@ mod figures;
 mod page;
 
 use axum::Router;
-use axum::routing::{get, post};
 
 use crate::console::Console;
+use crate::kernel::routing::{get, post};
 
 pub use figures::Figures;
 
@@ -30,7 +30,7 @@ const PAUSES: &str = "/storefront/int/v1/texts/pauses";
 pub(super) fn routes() -> Router<Console> {
     Router::new()
         .route("/console/texts", get(page::show))
-        .route("/console/texts/{id}/pause", get(acts::ask_pause).post(acts::pause))
+        .route("/console/texts/{id}/pause", get(acts::ask_pause).merge(post(acts::pause)))
         .route("/console/texts/{id}/resume", post(acts::resume))
         .route("/console/texts/pauses/{id}/resume", post(acts::end_pause))
 }

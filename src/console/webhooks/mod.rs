@@ -29,9 +29,9 @@ mod verification;
 mod webhook;
 
 use axum::Router;
-use axum::routing::{get, post};
 
 use crate::console::Console;
+use crate::kernel::routing::{get, post};
 
 pub(super) use certificate::expiring_soon;
 
@@ -47,14 +47,14 @@ pub(super) fn routes() -> Router<Console> {
     Router::new()
         .route(LIST, get(list::show))
         .route("/webhooks/{id}", get(endpoint::show))
-        .route("/webhooks/{id}/test", get(test::ask).post(test::send))
+        .route("/webhooks/{id}/test", get(test::ask).merge(post(test::send)))
         .route("/webhooks/{id}/enable", post(acts::enable))
         .route("/webhooks/{id}/pause", post(acts::pause))
         .route("/webhooks/{id}/resume", post(acts::resume))
-        .route("/webhooks/{id}/disable", get(ending::ask_disable).post(acts::disable))
+        .route("/webhooks/{id}/disable", get(ending::ask_disable).merge(post(acts::disable)))
         .route("/webhooks/{id}/delete", get(ending::ask_delete))
         .route("/webhooks/{id}/secret", post(acts::show_secret))
-        .route("/webhooks/{id}/rotate-secret", get(acts::ask_rotate).post(acts::rotate_secret))
+        .route("/webhooks/{id}/rotate-secret", get(acts::ask_rotate).merge(post(acts::rotate_secret)))
         .route("/webhooks/{id}/replay", post(acts::replay))
         .route("/webhooks/{id}/verification", get(verification::show))
         .route("/deliveries/{id}", get(delivery::show))

@@ -11,7 +11,6 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::routing::post;
 use axum_server::Handle;
 use axum_server::tls_rustls::RustlsConfig;
 use chrono::{DateTime, Utc};
@@ -24,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use super::delivery::ReceivedDelivery;
 use super::verify::{SigningSecret, Verdicts};
 use crate::dev::authority::{Authority, AuthorityError, IssuedCertificate};
+use crate::kernel::routing::post;
 
 /// Far above the size of any envelope.
 const BODY_LIMIT: usize = 1024 * 1024;

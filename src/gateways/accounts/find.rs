@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use futures::FutureExt;
 use serde_json::{Map, Value};
 use sqlx::types::Json;
 
@@ -31,7 +32,7 @@ impl Gateways {
         match self.cache.by_id.get(&id, now) {
             Some(found) => Ok(Some(found)),
             // Boxed: otherwise the state of the statement would be copied with the future of every request.
-            None => Box::pin(self.look_up(id, now)).await,
+            None => self.look_up(id, now).boxed().await,
         }
     }
 

@@ -32,11 +32,11 @@ mod retry;
 use axum::Router;
 use axum::extract::FromRef;
 use axum::http::Method;
-use axum::routing::post;
 
 use crate::companies::Companies;
 use crate::gateways::state::Gateways;
 use crate::kernel::request_body::LargerBody;
+use crate::kernel::routing::post;
 use crate::resources::Extension;
 
 pub use documentation::description;

@@ -81,13 +81,13 @@ impl Connection {
     }
 
     /// Begins a transaction; within one, a savepoint.
-    pub async fn begin(&mut self) -> Result<Transaction<'_>, sqlx::Error> {
-        Transaction::begin(self, "begin").await
+    pub fn begin(&mut self) -> BoxFuture<'_, Result<Transaction<'_>, sqlx::Error>> {
+        self.begin_with("begin")
     }
 
     /// Begins a transaction with this statement.
-    pub async fn begin_with(&mut self, statement: &'static str) -> Result<Transaction<'_>, sqlx::Error> {
-        Transaction::begin(self, statement).await
+    pub fn begin_with(&mut self, statement: &'static str) -> BoxFuture<'_, Result<Transaction<'_>, sqlx::Error>> {
+        Box::pin(Transaction::begin(self, statement))
     }
 
     pub(super) async fn be_patient(&mut self) -> Result<(), sqlx::Error> {

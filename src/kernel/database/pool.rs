@@ -190,13 +190,19 @@ impl Pool {
 
     /// Takes a connection. If all are in use, waits until one is free, at most for [`Limits::acquire_timeout`]. If too many wait already,
     /// fails at once.
-    pub async fn acquire(&self) -> Result<Connection, sqlx::Error> {
-        self.close_idle();
-        let since = Instant::now();
-        let live = self.take().await.inspect_err(|_| _ = self.0.waits.refused.inc())?;
-        self.0.waits.waited.observe(since.elapsed().as_secs_f64());
-        let (clock, metrics, settings) = (self.0.servers.clock().clone(), self.0.metrics.clone(), self.0.settings_of_transactions.clone());
-        Ok(Connection::new(live, clock, self.0.limits.statement_timeout, settings, metrics))
+    ///
+    /// The future is boxed, as are those of transactions: nearly every handler's future contains some, and the compiler would look through all of
+    /// them for each handler.
+    pub fn acquire(&self) -> BoxFuture<'_, Result<Connection, sqlx::Error>> {
+        Box::pin(async {
+            self.close_idle();
+            let since = Instant::now();
+            let live = self.take().await.inspect_err(|_| _ = self.0.waits.refused.inc())?;
+            self.0.waits.waited.observe(since.elapsed().as_secs_f64());
+            let (clock, metrics, settings) =
+                (self.0.servers.clock().clone(), self.0.metrics.clone(), self.0.settings_of_transactions.clone());
+            Ok(Connection::new(live, clock, self.0.limits.statement_timeout, settings, metrics))
+        })
     }
 
     async fn take(&self) -> Result<Object<Connector>, sqlx::Error> {
@@ -219,8 +225,8 @@ impl Pool {
     }
 
     /// Begins a transaction on a connection of its own.
-    pub async fn begin(&self) -> Result<Transaction<'static>, sqlx::Error> {
-        Transaction::begin(self.acquire().await?, "begin").await
+    pub fn begin(&self) -> BoxFuture<'_, Result<Transaction<'static>, sqlx::Error>> {
+        Box::pin(async { Transaction::begin(self.acquire().await?, "begin").await })
     }
 
     /// Lets nobody take a connection any more, of its companions or the standby neither, and closes those that nobody uses.

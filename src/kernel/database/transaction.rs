@@ -2,6 +2,8 @@
 
 use std::ops::{Deref, DerefMut};
 
+use futures::future::BoxFuture;
+
 use crate::kernel::database::connection::{Connection, roll_back};
 
 /// A transaction on a connection of its own, or on a borrowed one. Within another one, it is a savepoint of it.
@@ -53,7 +55,11 @@ impl<'c> Transaction<'c> {
     }
 
     /// Commits.
-    pub async fn commit(mut self) -> Result<(), sqlx::Error> {
+    pub fn commit(self) -> BoxFuture<'c, Result<(), sqlx::Error>> {
+        Box::pin(self.committed())
+    }
+
+    async fn committed(mut self) -> Result<(), sqlx::Error> {
         let commit = match self.depth {
             1 => "commit".to_owned(),
             depth => format!("release savepoint inner_{depth}"),
@@ -67,9 +73,9 @@ impl<'c> Transaction<'c> {
     }
 
     /// Rolls back, and returns when the server has done so.
-    pub async fn rollback(mut self) -> Result<(), sqlx::Error> {
+    pub fn rollback(mut self) -> BoxFuture<'c, Result<(), sqlx::Error>> {
         let roll_back = roll_back(self.depth);
-        self.end(roll_back).await
+        Box::pin(async move { self.end(roll_back).await })
     }
 
     async fn end(&mut self, statement: String) -> Result<(), sqlx::Error> {

@@ -6,6 +6,7 @@
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
 use chrono::{DateTime, Utc};
+use futures::FutureExt;
 use serde_json::{Map, Value};
 
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -58,7 +59,7 @@ impl SignedInCustomer {
             return Ok(false);
         }
         // Boxed, because most requests would copy the large future in vain.
-        Box::pin(async { second_factors::has_second_factor(&mut storefront.pool.acquire().await?, self.customer.id).await }).await
+        async { second_factors::has_second_factor(&mut storefront.pool.acquire().await?, self.customer.id).await }.boxed().await
     }
 
     fn is_fresh(&self, storefront: &Storefront, now: DateTime<Utc>) -> bool {
@@ -87,6 +88,6 @@ impl SignedInCustomer {
         if self.store.passkeys.is_none() {
             return Ok(false);
         }
-        Box::pin(async { passkeys::is_way_in(&mut storefront.pool.acquire().await?, &self.store, self.customer.id).await }).await
+        async { passkeys::is_way_in(&mut storefront.pool.acquire().await?, &self.store, self.customer.id).await }.boxed().await
     }
 }

@@ -6,6 +6,7 @@ use axum::body::Bytes;
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
 use chrono::{DateTime, TimeDelta, Utc};
+use futures::FutureExt;
 
 use crate::events::Origin;
 use crate::kernel::database::Connection;
@@ -106,7 +107,7 @@ impl Storefront {
         let found = match self.caches.sessions.get(&presented.id, self.clock.now()) {
             Some(session) => Some(session),
             // Boxed, because the query's future is large and every request would otherwise copy it.
-            None => Box::pin(self.look_up_session(presented.id)).await?,
+            None => self.look_up_session(presented.id).boxed().await?,
         };
         let session = found.filter(|session| accepts(session) && session.digest.is(presented.digest()));
         if let Some(session) = &session

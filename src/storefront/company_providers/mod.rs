@@ -20,6 +20,7 @@ use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, IdentityProviderId};
 use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::opaque::Opaque;
 use crate::kernel::ttl_cache::TtlCache;
 use crate::providers::identity::{IdentityProviders, OWN_TIMEOUT, OwnProvider, OwnSettings, SettingsError};
 use crate::providers::{InvalidRouteName, RouteName};
@@ -41,7 +42,7 @@ const MAX_BUILT: usize = 500;
 
 /// The identity providers of all companies. Clones share them.
 #[derive(Clone, Debug)]
-pub struct CompanyProviders(Arc<Shared>);
+pub struct CompanyProviders(Opaque<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -121,7 +122,7 @@ impl CompanyProviders {
         let Parts { pool, clock, key, lifecycle, deployment, clients } = parts;
         let deployment = Arc::new(deployment);
         let (cached, built) = (TtlCache::new(MAX_CACHED_COMPANIES), BuiltCache::new(MAX_BUILT));
-        Self(Arc::new(Shared { pool, clock, key, lifecycle, deployment, clients, cached, built }))
+        Self(Opaque::new(Shared { pool, clock, key, lifecycle, deployment, clients, cached, built }))
     }
 
     /// The key that client secrets are sealed with.

@@ -29,6 +29,7 @@ use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, MessageProviderId};
 use crate::kernel::metrics::Registry;
+use crate::kernel::opaque::Opaque;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::kernel::rate_limit::line::{Lines, Turn};
 use crate::kernel::ttl_cache::TtlCache;
@@ -60,7 +61,7 @@ const SERVICE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The message providers of all companies. Clones share them.
 #[derive(Clone, Debug)]
-pub struct MessageProviders(Arc<Shared>);
+pub struct MessageProviders(Opaque<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -151,7 +152,7 @@ impl MessageProviders {
         let Parts { pool, clock, key, sms, mail, clients } = parts;
         let (cached, built) = (TtlCache::new(MAX_CACHED_COMPANIES), BuiltCache::new(MAX_BUILT));
         let receipts = Lines::new(RECEIPTS_AT_ONCE, RECEIPTS_WAITING);
-        Self(Arc::new(Shared { pool, clock, key, sms, mail, clients, cached, built, receipts }))
+        Self(Opaque::new(Shared { pool, clock, key, sms, mail, clients, cached, built, receipts }))
     }
 
     /// The key that secrets are sealed with.

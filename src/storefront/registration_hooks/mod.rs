@@ -21,6 +21,7 @@ use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database::{Connection, Pool};
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, EventId, RegistrationHookId, StoreId};
+use crate::kernel::opaque::Opaque;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::Full;
 use crate::kernel::sealed_values::{Context, SealedColumn};
@@ -65,7 +66,7 @@ crate::text_enum! {
 
 /// The registration hooks of all stores. Clones share them.
 #[derive(Clone, Debug)]
-pub struct RegistrationHooks(Arc<Shared>);
+pub struct RegistrationHooks(Opaque<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -159,7 +160,7 @@ impl RegistrationHooks {
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, key, hooks, metrics } = parts;
         let (cached, prepared) = (TtlCache::new(MAX_CACHED_STORES), BuiltCache::new(MAX_PREPARED));
-        Self(Arc::new(Shared { pool, clock, key, hooks, metrics, cached, prepared }))
+        Self(Opaque::new(Shared { pool, clock, key, hooks, metrics, cached, prepared }))
     }
 
     /// The key that signing secrets are sealed with.

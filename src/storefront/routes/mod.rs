@@ -13,11 +13,12 @@ use axum::Router;
 use axum::handler::Handler;
 use axum::http::{Method, StatusCode};
 use axum::middleware::from_fn_with_state;
-use axum::routing::{MethodFilter, on};
+use axum::routing::MethodFilter;
 use serde_json::Value;
 
 use crate::kernel::openapi::{Description, OperationDoc};
 use crate::kernel::problem::ProblemCode;
+use crate::kernel::routing::{Answering, AnyHandler, on};
 use crate::storefront::state::Storefront;
 use crate::storefront::{access, customers};
 
@@ -57,28 +58,28 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
     }
 
     /// Adds a `GET` route at a path below [`PATH`].
-    pub fn get<H: Handler<T, S>, T: Parts + 'static>(self, path: &str, doc: OperationDoc, handler: H) -> Self {
+    pub fn get<H: Handler<T, S, Future = Answering>, T: Parts>(self, path: &str, doc: OperationDoc, handler: H) -> Self {
         self.route(Method::GET, path, doc, handler)
     }
 
     /// Adds a `POST` route at a path below [`PATH`].
-    pub fn post<H: Handler<T, S>, T: Parts + 'static>(self, path: &str, doc: OperationDoc, handler: H) -> Self {
+    pub fn post<H: Handler<T, S, Future = Answering>, T: Parts>(self, path: &str, doc: OperationDoc, handler: H) -> Self {
         self.route(Method::POST, path, doc, handler)
     }
 
     /// Adds a `PUT` route at a path below [`PATH`].
-    pub(super) fn put<H: Handler<T, S>, T: Parts + 'static>(self, path: &str, doc: OperationDoc, handler: H) -> Self {
+    pub(super) fn put<H: Handler<T, S, Future = Answering>, T: Parts>(self, path: &str, doc: OperationDoc, handler: H) -> Self {
         self.route(Method::PUT, path, doc, handler)
     }
 
     /// Adds a `DELETE` route at a path below [`PATH`].
-    pub(super) fn delete<H: Handler<T, S>, T: Parts + 'static>(self, path: &str, doc: OperationDoc, handler: H) -> Self {
+    pub(super) fn delete<H: Handler<T, S, Future = Answering>, T: Parts>(self, path: &str, doc: OperationDoc, handler: H) -> Self {
         self.route(Method::DELETE, path, doc, handler)
     }
 
-    fn route<H: Handler<T, S>, T: Parts + 'static>(mut self, method: Method, path: &str, doc: OperationDoc, handler: H) -> Self {
+    fn route<H: Handler<T, S, Future = Answering>, T: Parts>(mut self, method: Method, path: &str, doc: OperationDoc, handler: H) -> Self {
         let filter = MethodFilter::try_from(method.clone()).expect("all methods in the program can be routed");
-        self.router = self.router.route(path, on(filter, handler));
+        self.router = self.router.route(path, on(filter, AnyHandler::of(handler)));
         let words = path.split(|character: char| !character.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
         let id = format!("{}_{}", method.as_str().to_lowercase(), words.collect::<Vec<_>>().join("_"));
         self.description.route(method, "customers", format!("{PATH}{path}"), T::describe(doc).identified(id));
