@@ -22,7 +22,7 @@ const OF_STORES: &str = "store_id in (select id from stores where company_id = $
 const OF_OPERATORS: &str = "operator_id in (select id from operators where company_id = $1)";
 
 /// Every table that has rows of companies, and which of them are those of the company `$1`. What refers to other rows goes before them.
-/// `tests/it/platform/companies.rs` compares the list with the schema.
+/// `tests/real/platform/companies.rs` compares the list with the schema.
 pub const TABLES: &[(&str, &str)] = &[
     ("outbox", OWN),
     ("waiting", OWN),

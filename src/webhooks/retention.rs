@@ -3,7 +3,7 @@
 //! The three tables are partitioned by the day of the id. Housekeeping creates the partitions of the coming days. When a day has been
 //! over for longer than `webhooks.retention`, housekeeping drops its partitions, and leaves smaller ones with the rows that are still
 //! needed: failed deliveries, which are kept for `webhooks.failed_retention`, and the attempts and events of deliveries that are still in
-//! the log. Nobody waits for it (`tests/it/drills/long_reader.rs`).
+//! the log. Nobody waits for it (`tests/real/drills/long_reader.rs`).
 //! Every delivery in the log therefore has its event, and an event is deleted with the last of its deliveries. Finished replays are
 //! deleted when nothing is left that they could have replayed. What a paused webhook holds is cancelled when it is as old as a failed
 //! delivery that is dropped; figures are kept for the longest period that can be asked for.

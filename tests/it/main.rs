@@ -2,13 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails at an unexpected value")]
 
+#[expect(dead_code, reason = "the stories of tests/real need more of it")]
 mod support;
 
 mod architecture;
 mod console;
 mod declared;
 mod developers;
-mod drills;
 mod fleet;
 mod gateways;
 mod platform;

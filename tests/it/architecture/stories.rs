@@ -28,8 +28,8 @@ fn stories(page: &str) -> Vec<String> {
 fn file(module: &str) -> Option<PathBuf> {
     let path = module.replace("::", "/");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let files =
-        ["tests/it", "src"].map(|folder| [root.join(folder).join(format!("{path}.rs")), root.join(folder).join(&path).join("mod.rs")]);
+    let files = ["tests/it", "tests/real", "src"]
+        .map(|folder| [root.join(folder).join(format!("{path}.rs")), root.join(folder).join(&path).join("mod.rs")]);
     files.into_iter().flatten().find(|file| file.exists())
 }
 
@@ -64,7 +64,7 @@ fn every_story_that_the_pages_on_security_name_exists() {
 
 #[test]
 fn every_drill_is_named_by_the_page() {
-    let drills = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/drills/mod.rs")).unwrap();
+    let drills = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real/drills/mod.rs")).unwrap();
     let drills = drills.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';')).filter(|drill| *drill != "load");
     let unnamed: Vec<_> = drills.filter(|drill| !PAGE.contains(&format!("`drills::{drill}"))).collect();
     assert_eq!(unnamed, Vec::<&str>::new());

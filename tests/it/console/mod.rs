@@ -1,7 +1,5 @@
 //! The console: decisions, section 9.
 
-mod browser;
-mod browser_access;
 mod certificates;
 mod charts;
 mod customers;
@@ -10,13 +8,11 @@ mod hostile;
 mod invitations;
 mod live;
 mod mailbox;
-mod operating;
 mod payments;
 mod provider_sign_in;
 mod records;
 mod requests;
 mod roles;
-mod scripts;
 mod searching;
 mod second_factor;
 mod servers;

@@ -5,10 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::World;
-use crate::support::fleet::id;
-use crate::support::receiver::{Received, Receiver, Reply};
-
-const KEY: &[u8] = b"0123456789abcdef01234567";
+use crate::support::receiver::{Received, Reply};
 
 fn says(answer: &str) -> Reply {
     Reply::Answer(200, Vec::new(), answer.as_bytes().to_vec())
@@ -22,15 +19,6 @@ fn is_signed_with(secret: &str, received: &Received) -> bool {
 }
 
 impl World {
-    /// A hook of the store: its endpoint, its page and its secret.
-    pub(super) async fn hook_with_a_page(&self) -> (Receiver, String, String) {
-        let receiver = self.endpoint("hook.test").await;
-        let body = json!({ "store": self.store, "url": receiver.url() });
-        let made = self.api(Method::POST, "/storefront/int/v1/registration-hooks").json(&body).send().await.ok(201);
-        let hook = &made["registration_hook"];
-        (receiver, format!("/console/records/storefront/registration-hooks/{}", id(hook)), hook["secret"].as_str().unwrap().to_owned())
-    }
-
     /// What the audit trail tells of the one change of a record of this kind.
     async fn only_change(&self, kind: &str) -> Value {
         let mut trail = self.api(Method::GET, &format!("/developers/int/v1/changes?kind={kind}")).send().await.ok(200);
@@ -38,20 +26,6 @@ impl World {
         let change = changes.next().unwrap();
         assert_eq!(changes.next(), None);
         change
-    }
-
-    /// The page of a new message provider.
-    async fn provider_with_a_page(&self, body: Value) -> String {
-        let made = self.api(Method::POST, "/storefront/int/v1/message-providers").json(&body).send().await.ok(201);
-        format!("/console/records/storefront/message-providers/{}", id(&made["message_provider"]))
-    }
-
-    /// A send-message hook: its endpoint and its page.
-    pub(super) async fn message_hook_with_a_page(&self) -> (Receiver, String) {
-        let receiver = self.endpoint("sms.test").await;
-        let secret = portico::kernel::crypto::standard_secret(KEY);
-        let body = json!({ "channel": "sms", "kind": "webhook", "settings": { "url": receiver.url() }, "secret": secret });
-        (receiver, self.provider_with_a_page(body).await)
     }
 }
 

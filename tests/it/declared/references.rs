@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use crate::declared::garden;
 use crate::declared::records::{ask, warehouse};
-use crate::resources::every_resource::Resource;
+use crate::resources::every_resource::of_every_resource_in;
 use crate::support::World;
 use crate::support::customers::EMAIL;
 use crate::support::fleet::{id, uuid};
-use crate::support::routes::{Kind, RESOURCES};
+use crate::support::routes::RESOURCES;
 
 #[tokio::test]
 async fn references_lead_to_live_records_of_the_same_company() {
@@ -60,32 +60,52 @@ async fn what_is_referred_to_is_there_when_the_reference_is_committed() {
     create.await.refused(422, "body_invalid");
 }
 
-/// Every built-in kind of record can be referenced.
+/// Every built-in kind of record can be referenced: a pot has a member for each.
 #[tokio::test]
 async fn every_kind_can_be_referred_to() {
-    for (namespace, plural, _) in RESOURCES.iter().filter(|(namespace, ..)| !["inventory", "support"].contains(namespace)) {
-        let kind = format!("{namespace}/{plural}");
-        let directory = garden(&format!(
-            r#"
-            namespace = "garden"
-            [resources.pots]
-            singular = "pot"
-            version = 1
-            description = "A pot."
-            filters = ["of"]
-            references = {{ of = "{kind}" }}
-            schema = {{ type = "object", properties = {{ of = {{ type = "string" }} }} }}
-            sample = {{}}
-            "#
-        ));
-        let world = World::with(&[("extensions.directory", directory.path().to_str().unwrap())]).await;
-        world.state.declared.take_schemas().await.unwrap();
-        let record = Resource { world: &world, namespace, plural, kind: Kind::Log }.record().await;
-        let (_, other) = world.another_company(&Scope::ALL).await;
-        let create = |key: &str| world.request(Method::POST, "/garden/int/v1/pots").key(key).json(&json!({ "of": record["uuid"] })).send();
-        assert_eq!(create(&world.api_key).await.ok(201)["pot"]["of"], record["id"], "{kind}");
-        create(&other).await.refused(422, "body_invalid");
-        let found = world.api(Method::GET, &format!("/garden/int/v1/pots?of={}", id(&record))).send().await.ok(200);
-        assert_eq!(found["pots"].as_array().unwrap().len(), 1, "{kind}");
-    }
+    let is_declared = |namespace: &str| ["inventory", "support"].contains(&namespace);
+    let kinds = RESOURCES.iter().filter(|(namespace, ..)| !is_declared(namespace));
+    let kinds: Vec<_> = kinds.map(|(namespace, plural, _)| (member(namespace, plural), format!("{namespace}/{plural}"))).collect();
+    let of_each = |written: fn(&(String, String)) -> String| kinds.iter().map(written).collect::<Vec<_>>().join(", ");
+    let directory = garden(&format!(
+        r#"
+        namespace = "garden"
+        [resources.pots]
+        singular = "pot"
+        version = 1
+        description = "A pot."
+        filters = [{}]
+        references = {{ {} }}
+        schema = {{ type = "object", properties = {{ {} }} }}
+        sample = {{}}
+        "#,
+        of_each(|(member, _)| format!(r#""{member}""#)),
+        of_each(|(member, kind)| format!(r#"{member} = "{kind}""#)),
+        of_each(|(member, _)| format!(r#"{member} = {{ type = "string" }}"#)),
+    ));
+    let world = World::with(&[("extensions.directory", directory.path().to_str().unwrap())]).await;
+    world.state.declared.take_schemas().await.unwrap();
+    of_every_resource_in(world, move |resource| {
+        Box::pin(async move {
+            if is_declared(resource.namespace) {
+                return;
+            }
+            let (world, record) = (resource.world, resource.record().await);
+            let (_, other) = world.another_company(&Scope::ALL).await;
+            let member = member(resource.namespace, resource.plural);
+            let member = member.as_str();
+            let pot = json!({ member: record["uuid"] });
+            let create = |key: &str| world.request(Method::POST, "/garden/int/v1/pots").key(key).json(&pot).send();
+            assert_eq!(create(&world.api_key).await.ok(201)["pot"][member], record["id"], "{member}");
+            create(&other).await.refused(422, "body_invalid");
+            let found = world.api(Method::GET, &format!("/garden/int/v1/pots?{member}={}", id(&record))).send().await.ok(200);
+            assert_eq!(found["pots"].as_array().unwrap().len(), 1, "{member}");
+        })
+    })
+    .await;
+}
+
+/// The member of a pot that refers to this kind.
+fn member(namespace: &str, plural: &str) -> String {
+    format!("{namespace}_{plural}").replace('-', "_")
 }

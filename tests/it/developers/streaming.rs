@@ -1,7 +1,5 @@
 //! Event streams: decisions, section 7, events/stream.
 
-use std::time::Duration;
-
 use futures::future::{join, join_all};
 use portico::callers::Scope;
 use portico::events;
@@ -9,7 +7,6 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
-use tokio::time::timeout;
 
 use crate::support::streams::next_chunk;
 use crate::support::waiting::{in_time, until};
@@ -283,15 +280,34 @@ async fn streams_that_nobody_reads_end_after_their_lifetime_and_make_room() {
     until("one of them has ended", opened).await;
 }
 
+/// The bytes that the system keeps for a client that does not read them.
+#[cfg(target_os = "linux")]
+fn kept_for(client: &TcpStream) -> u64 {
+    let [service, client] = [client.peer_addr(), client.local_addr()].map(|address| match address.unwrap() {
+        std::net::SocketAddr::V4(address) => format!("{:08X}:{:04X}", u32::from_ne_bytes(address.ip().octets()), address.port()),
+        std::net::SocketAddr::V6(address) => panic!("{address}"),
+    });
+    let connections = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let of_this = connections.lines().find_map(|line| {
+        let columns: Vec<_> = line.split_whitespace().collect();
+        (columns[1..3] == [&*service, &*client]).then(|| columns[4].split_once(':').unwrap().0)
+    });
+    of_this.map_or(0, |kept| u64::from_str_radix(kept, 16).unwrap())
+}
+
+#[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_stream_that_nobody_reads_does_not_hold_up_the_end_of_the_service() {
     let world = World::with(&[("http.write_timeout", "10m")]).await;
     let start = backlog(&world).await;
     let mut unread = unread_stream(&world, &start).await;
     unread.read_exact(&mut [0; 12]).await.unwrap();
-    // It has filled all buffers by then.
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    timeout(Duration::from_secs(8), world.lifecycle.stop()).await.expect("the service ends in a few seconds");
+    // The next event finds no room any more.
+    until("the buffers are full", async || kept_for(&unread) > 64 * 1024).await;
+    in_time("the service ends", world.lifecycle.stop()).await;
+    // Whoever reads gets the rest until the end of the time that requests in flight have.
+    let cut_off = unread.read_to_end(&mut Vec::new()).await.unwrap_err();
+    assert_eq!(cut_off.kind(), std::io::ErrorKind::ConnectionReset);
 }
 
 #[tokio::test]

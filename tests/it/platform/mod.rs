@@ -1,36 +1,14 @@
 //! The program as a whole: its commands, its database, its documents.
 
-mod backups;
-mod cells;
-mod commands;
-mod companies;
 mod conflicts;
-mod database_away;
 mod documentation;
-mod editions;
 mod grants;
 mod instances;
-mod key_rotation;
 mod leases;
-mod listen_command;
-mod logging;
-mod metrics;
 mod migrating;
-mod moving;
 pub mod openapi;
 mod ops;
-mod pooler;
 mod problems;
-mod readiness;
-mod roles;
-mod schemas;
 mod sealed_columns;
-mod service_commands;
-mod settings_from_files;
-mod setup_commands;
-mod statements;
-mod stopping;
 mod storage;
-mod traces;
-mod transport;
 mod wire;

@@ -142,8 +142,7 @@ fn schemas(document: &Value, namespace: &str, plural: &str) -> (Value, Value) {
 async fn the_documented_fields_of_every_record_are_its_actual_fields() {
     of_every_resource(|resource| {
         Box::pin(async move {
-            let document = document(resource.world).await;
-            let (schema, taken) = schemas(&document, resource.namespace, resource.plural);
+            let (schema, taken) = schemas(resource.document().await, resource.namespace, resource.plural);
             let record = resource.record().await;
             let path = format!("/{}/{}", resource.name(), id(&record));
             let shown = resource.world.api(Method::GET, &path).send().await.ok(200);

@@ -8,7 +8,7 @@ use serde_json::json;
 use sqlx::AssertSqlSafe;
 
 use crate::resources::every_resource::filters::rare;
-use crate::resources::every_resource::{Resource, of_every_resource_with};
+use crate::resources::every_resource::{Resource, of_every_resource_in};
 use crate::support::fleet::id;
 use crate::support::routes::NOBODY;
 use crate::support::{World, database};
@@ -50,8 +50,8 @@ const RECORDS: i32 = 5000;
 /// A single connection, so that prepared statements can be inspected, planned for the actual values.
 const ONE_CONNECTION: &[(&str, &str)] = &[("database.max_connections", "1")];
 
-/// Multiplies each record of the table, with new ids and new values in all uniquely indexed columns. It has more time than the statements
-/// of the service, whose connection plans for the actual values afterwards.
+/// Multiplies each record that the company has in the table, with new ids and new values in all uniquely indexed columns. It has more time
+/// than the statements of the service, whose connection plans for the actual values afterwards.
 async fn multiply(world: &World, table: &str) {
     let pool = &database::pool(&world.database);
     let columns = "select attname, atttypid::regtype::text from pg_attribute
@@ -71,10 +71,15 @@ async fn multiply(world: &World, table: &str) {
     let written = "select string_agg(quote_ident(attname), ', ') from pg_attribute
                    where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''";
     let written: String = sqlx::query_scalar(written).bind(table).fetch_one(pool).await.unwrap();
+    let company = world.company.uuid();
+    // `copy` has a name before it is taken apart: PostgreSQL would make it again for each column.
     let insert = format!(
         "set session_replication_role = replica;
          insert into {table} ({written}) select {written}
-         from (select (jsonb_populate_record(record, jsonb_build_object({changed}))).* from {table} record, generate_series(1, {RECORDS}) n) copy;
+         from (select (copy).* from (
+             select jsonb_populate_record(record, jsonb_build_object({changed})) as copy from {table} record, generate_series(1, {RECORDS}) n
+             where record.company_id = '{company}'
+         ) copies) taken_apart;
          set session_replication_role = origin;
          analyze {table}"
     );
@@ -129,11 +134,15 @@ async fn every_filter_has_an_index(resource: &Resource<'_>) {
         let plan = plans(pool, "select id, company_id, version", 1, &values).await.swap_remove(0);
         assert!(is_found_by_index(&plan, &value), "{name}: {plan}");
     }
+    if table == "events" {
+        // What is in the outbox was published; the thousands of copies need not be checked when the world ends.
+        sqlx::query("delete from events where id not in (select event_id from outbox)").execute(pool).await.unwrap();
+    }
 }
 
 #[tokio::test]
 async fn every_list_is_narrowed_by_an_index() {
-    of_every_resource_with(ONE_CONNECTION, |resource| Box::pin(every_filter_has_an_index(resource))).await;
+    of_every_resource_in(World::with(ONE_CONNECTION).await, |resource| Box::pin(every_filter_has_an_index(resource))).await;
 }
 
 #[tokio::test]

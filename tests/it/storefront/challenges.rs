@@ -227,7 +227,7 @@ async fn a_token_is_good_for_one_request_even_if_its_service_forgets() {
 #[tokio::test]
 async fn a_service_that_does_not_answer_holds_nobody_and_lifts_nothing() {
     let service = ChallengeService::start().await;
-    let world = service.world(&[("storefront.challenge.timeout", "200ms")]).await;
+    let world = service.world(&[("storefront.challenge.timeout", "3s")]).await;
     pump(&world).await;
     service.take(Duration::from_secs(60)).await;
     with_token(&world, PHONE, "solved-0").await.refused(423, "texts_paused");

@@ -90,7 +90,7 @@ async fn a_provider_that_does_not_respond_may_have_sent_the_text() {
     // This test waits in real time, because the timeout is that of the HTTP client.
     let silent = twilio::accepted().set_delay(Duration::from_secs(60));
     let (_provider, mut settings) = twilio::provider(silent).await;
-    settings.push(("sms.twilio.timeout", "200ms".to_owned()));
+    settings.push(("sms.twilio.timeout", "3s".to_owned()));
     let world = world_with(&settings).await;
     ask_to_register(&world, PHONE).await.ok(200);
     assert_eq!(world.count("select count(*) from texts where status = 'sent'").await, 1);

@@ -138,7 +138,7 @@ async fn a_provider_that_is_not_there_is_passed_over() {
 async fn a_text_without_a_response_is_not_retried_but_the_next_one_uses_another_provider() {
     let (first, twilio) = twilio::provider(twilio::accepted().set_delay(std::time::Duration::from_secs(60))).await;
     let (second, vonage) = vonage::provider(vonage::accepted()).await;
-    let quick = [("sms.twilio.timeout", "1s"), ("sms.breaker.opens_after", "1")];
+    let quick = [("sms.twilio.timeout", "3s"), ("sms.breaker.opens_after", "1")];
     let world = world("twilio,vonage", &[twilio, vonage], &quick).await;
     ask_to_register(&world, PHONE).await.ok(200);
     assert_eq!((asked(&first).await, asked(&second).await), (1, 0));

@@ -12,6 +12,7 @@ use url::{ParseError, Url};
 
 use crate::support::World;
 use crate::support::console::PASSWORD;
+use crate::support::skipping::skipped;
 use crate::support::waiting::until;
 
 /// What keeps chromium from asking anybody for anything.
@@ -65,11 +66,11 @@ impl Browser {
 
     async fn open_with(world: &World, runs_scripts: bool) -> Option<Self> {
         if !std::fs::exists(AXE).unwrap_or_default() {
-            portico::kernel::terminal::say("accessibility is not checked: npm ci in tests/it/support/axe installs axe-core");
+            skipped("accessibility is not checked: npm ci in tests/it/support/axe installs axe-core");
         }
         let started = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         let Ok(mut driver) = started else {
-            portico::kernel::terminal::say("skipped: chromedriver is not installed (Debian: apt-get install chromium chromium-driver)");
+            skipped("chromedriver is not installed (Debian: apt-get install chromium chromium-driver)");
             return None;
         };
         let lines = BufReader::new(driver.stdout.take().unwrap()).lines();

@@ -1,17 +1,24 @@
-//! Random test cases: every run uses a new seed, and a failed test prints how to repeat its cases.
+//! Random test cases: the same in every run, so that a change is judged by itself, unless others are asked for. A failed test prints how to
+//! repeat its cases.
+
+use std::env;
 
 use portico::kernel::crypto::random_hex;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 
-/// A runner with a random seed. The seed is printed if the test fails.
+/// Asks for other cases: those of this seed, or of a new one if it is `random`.
+const ASKED: &str = "PORTICO_TEST_SEED";
+/// The seed of the usual cases.
+const USUAL: u64 = 4711;
+
+/// A runner with the usual seed, or with the one that is asked for. The seed is printed if the test fails.
 #[expect(clippy::print_stdout, reason = "the output is shown only if the test fails")]
 pub fn chance() -> TestRunner {
-    let rng_seed = match Config::default().rng_seed {
-        RngSeed::Random => RngSeed::Fixed(u64::from_str_radix(&random_hex::<16>()[..16], 16).unwrap()),
-        configured => configured,
+    let seed = match env::var_os(ASKED) {
+        None => USUAL,
+        Some(asked) if asked == "random" => u64::from_str_radix(&random_hex::<16>()[..16], 16).unwrap(),
+        Some(asked) => asked.to_str().and_then(|asked| asked.parse().ok()).expect("PORTICO_TEST_SEED is a number or `random`"),
     };
-    if let RngSeed::Fixed(seed) = rng_seed {
-        println!("PROPTEST_RNG_SEED={seed} cargo test … repeats these cases");
-    }
-    TestRunner::new(Config { rng_seed, ..Config::default() })
+    println!("{ASKED}={seed} cargo test … repeats these cases");
+    TestRunner::new(Config { rng_seed: RngSeed::Fixed(seed), ..Config::default() })
 }

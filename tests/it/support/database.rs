@@ -1,7 +1,10 @@
-//! One database per story.
+//! One database per story, which is dropped when the story has ended.
 
-use std::sync::OnceLock;
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{LazyLock, Mutex, OnceLock};
+use std::thread;
 use std::time::Duration;
 
 use portico::app;
@@ -18,15 +21,54 @@ use crate::support::{World, portable};
 
 static SERVER: OnceLock<Server> = OnceLock::new();
 static STORIES: AtomicU32 = AtomicU32::new(0);
+/// Takes the names of databases that nobody needs any more.
+static ENDED: LazyLock<Sender<String>> = LazyLock::new(drop_databases);
+/// Has the names of databases that nobody uses yet.
+static READY: LazyLock<Mutex<Receiver<String>>> = LazyLock::new(copy_databases);
+
+thread_local! {
+    /// The databases of the story that runs on this thread.
+    static MADE: RefCell<Made> = const { RefCell::new(Made(Vec::new())) };
+}
+
+struct Made(Vec<String>);
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        self.0.drain(..).for_each(|name| ENDED.send(name).unwrap());
+    }
+}
+
+/// Drops databases on a thread of its own, because a story's thread ends with its runtime, and with its connections.
+fn drop_databases() -> Sender<String> {
+    let (sender, names) = mpsc::channel();
+    on_a_connection(async move |conn| {
+        for name in names {
+            // A program that the story has started may not have noticed its end yet.
+            conn.execute(AssertSqlSafe(format!("drop database if exists {name} with (force)"))).await.unwrap();
+        }
+    });
+    sender
+}
+
+fn drop_at_the_end(name: &str) {
+    MADE.with_borrow_mut(|made| made.0.push(name.to_owned()));
+}
 
 /// The URL of a new database with all migrations.
 pub async fn fresh() -> String {
-    copy_of(&server().name("migrated")).await
+    let name = READY.lock().unwrap().recv().unwrap();
+    drop_at_the_end(&name);
+    server().url(&name)
 }
 
 /// The URL of a new database without migrations.
 pub async fn empty() -> String {
-    copy_of("template0").await
+    let mut conn = server().administrator().await;
+    let name = copy_of(&mut conn, "template0").await;
+    conn.close().await.unwrap();
+    drop_at_the_end(&name);
+    server().url(&name)
 }
 
 /// Whether a database is on the server of all stories.
@@ -39,14 +81,29 @@ fn server() -> &'static Server {
     SERVER.get_or_init(Server::start)
 }
 
-async fn copy_of(template: &str) -> String {
-    let server = server();
-    let name = server.name(&format!("story_{}", STORIES.fetch_add(1, Ordering::Relaxed)));
-    let mut conn = server.administrator().await;
-    conn.execute(AssertSqlSafe(format!("create database {name} template {template} {}", server.strategy()))).await.unwrap();
-    portable::find_refusals(&mut conn, &name).await;
-    conn.close().await.unwrap();
-    server.url(&name)
+/// Copies the database that has all migrations, on a thread of its own: a few copies wait for the next stories.
+fn copy_databases() -> Mutex<Receiver<String>> {
+    let (copies, ready) = mpsc::sync_channel(2);
+    on_a_connection(async move |conn| {
+        let template = server().name("migrated");
+        while copies.send(copy_of(conn, &template).await).is_ok() {}
+    });
+    Mutex::new(ready)
+}
+
+async fn copy_of(conn: &mut PgConnection, template: &str) -> String {
+    let name = server().name(&format!("story_{}", STORIES.fetch_add(1, Ordering::Relaxed)));
+    conn.execute(AssertSqlSafe(format!("create database {name} template {template} {}", server().strategy()))).await.unwrap();
+    portable::find_refusals(conn, &name).await;
+    name
+}
+
+/// Works on a thread and a connection of its own, which outlive every story.
+fn on_a_connection(work: impl AsyncFnOnce(&mut PgConnection) + Send + 'static) {
+    thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async { work(&mut server().administrator().await).await });
+    });
 }
 
 /// The URL of a database without migrations, beside that of a story.
@@ -56,6 +113,9 @@ pub async fn empty_beside(world: &World) -> String {
     let mut conn = PgConnection::connect(&world.database).await.unwrap();
     conn.execute(AssertSqlSafe(format!("create database {name} template template0"))).await.unwrap();
     conn.close().await.unwrap();
+    if is_of_all(&world.database) {
+        drop_at_the_end(&name);
+    }
     url.set_path(&name);
     url.into()
 }

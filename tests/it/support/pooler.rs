@@ -75,7 +75,7 @@ impl Pooler {
             command.args(["-u", "postgres"]);
         }
         let program = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let (socket, patience) = (directory.path().join(".s.PGSQL.6432"), Instant::now() + Duration::from_secs(30));
+        let (socket, patience) = (directory.path().join(".s.PGSQL.6432"), Instant::now() + Duration::from_secs(60));
         while !socket.exists() {
             assert!(Instant::now() < patience, "the pooler does not listen");
             sleep(Duration::from_millis(10));

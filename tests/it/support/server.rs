@@ -1,7 +1,9 @@
 //! The PostgreSQL server of the test binary: a private one, or the one that `PORTICO_TEST_DATABASE_URL` names.
 
 use std::env;
-use std::process;
+use std::os::unix::process::CommandExt;
+use std::process::{self, Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::thread;
 
 use portico::dev::postgres::PrivatePostgres;
@@ -12,6 +14,11 @@ use crate::support::database::migrate_portably;
 
 /// Names a server on which the role of the URL may create databases. It needs room for 500 connections.
 const GIVEN: &str = "PORTICO_TEST_DATABASE_URL";
+
+/// Removes the directories of a process once the process has closed the input and its servers have stopped.
+const TIDY_UP: &str = r#"read -r _
+for _ in $(seq 300); do ls $0/postgres/postmaster.pid || break; sleep 0.1; done
+rm -rf $0"#;
 
 pub enum Server {
     /// It ends with the tests.
@@ -27,6 +34,7 @@ impl Server {
             Some(url) => Self::Given(Url::parse(url.to_str().unwrap()).unwrap()),
             None => Self::Private(PrivatePostgres::start_temporary(500).unwrap()),
         };
+        tidy_up_afterwards();
         // In a thread of its own, because the server is shared by all stories and must neither block nor belong to the runtime of the first one.
         thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -83,6 +91,18 @@ impl Server {
         };
         PgConnection::connect(&url).await.unwrap()
     }
+}
+
+/// Has the temporary directories of this process removed when it has ended: it drops nothing that is static.
+fn tidy_up_afterwards() {
+    static WAITING: OnceLock<Child> = OnceLock::new();
+    WAITING.get_or_init(|| {
+        let directories = env::temp_dir().join(format!("portico-*-{}-*", process::id()));
+        let mut command = Command::new("sh");
+        command.args(["-c", TIDY_UP]).arg(directories).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        // In a group of its own, so that it goes on when somebody interrupts the tests.
+        command.process_group(0).spawn().unwrap()
+    });
 }
 
 /// Drops the databases of runs that have ended.

@@ -6,8 +6,9 @@ use tokio::time::{sleep, timeout};
 
 /// Longer than any step of a story takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The pause between two checks of a condition.
-const PAUSE: Duration = Duration::from_millis(2);
+/// The pause after the first check of a condition. Each further one is twice as long, up to the longest: a long wait costs the machine little.
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// Waits for `awaited`. `what` completes the sentence "waited in vain until …".
 pub async fn in_time<T>(what: &str, awaited: impl Future<Output = T>) -> T {
@@ -18,8 +19,10 @@ pub async fn in_time<T>(what: &str, awaited: impl Future<Output = T>) -> T {
 /// Waits until the condition holds. `what` states it.
 pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let holding = async {
+        let mut pause = FIRST_PAUSE;
         while !holds().await {
-            sleep(PAUSE).await;
+            sleep(pause).await;
+            pause = LONGEST_PAUSE.min(2 * pause);
         }
     };
     in_time(what, holding).await;

@@ -25,7 +25,9 @@ use portico::storefront::{self, StoreBody, StoreRecord, Stores};
 use portico::webhooks::Resolver;
 use reqwest::Method;
 use secrecy::ExposeSecret;
+use serde_json::Value;
 
+use crate::support::Answer;
 use crate::support::database as databases;
 use crate::support::log;
 use crate::support::pooler;
@@ -343,6 +345,11 @@ impl World {
     /// Creates a store of another company and a key of it.
     pub async fn store_of(&self, company: CompanyId) -> (StoreId, String) {
         create_store(&self.pool, &self.clock, company, "Other Shop").await
+    }
+
+    /// Changes the store.
+    pub async fn change_store(&self, body: Value) -> Answer {
+        self.api(Method::PUT, &format!("/storefront/int/v1/stores/{}", self.store)).json(&body).send().await
     }
 
     /// Every text and mail, newest first.

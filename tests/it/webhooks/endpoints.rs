@@ -1,6 +1,6 @@
 //! Misbehaving endpoints: each costs its own delivery an attempt and does not affect other endpoints.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::http::Version;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -34,6 +34,11 @@ async fn answered_with(reply: Reply) -> (World, Value) {
     answered_within(30, reply).await
 }
 
+/// The milliseconds of the last attempt of a delivery.
+fn took(delivery: &Value) -> i64 {
+    delivery["attempts"].as_array().unwrap().last().unwrap()["duration_ms"].as_i64().unwrap()
+}
+
 /// Delivers to an endpoint whose response does not end in time; there is enough time for its beginning.
 async fn timed_out_with(reply: Reply) -> Value {
     answered_within(3, reply).await.1
@@ -43,7 +48,8 @@ async fn timed_out_with(reply: Reply) -> Value {
 async fn no_answer_by_the_deadline_is_a_failure() {
     let delivery = timed_out_with(Reply::Silence).await;
     assert_eq!(last_attempt(&delivery), (None, Some("timeout")));
-    assert!((3_000..15_000).contains(&delivery["attempts"][0]["duration_ms"].as_i64().unwrap()), "{delivery}");
+    // Its own deadline, and not the longest that a webhook may have.
+    assert!((3_000..30_000).contains(&took(&delivery)), "{delivery}");
     assert_eq!(delivery["status"], "retrying");
 }
 
@@ -67,8 +73,9 @@ async fn not_greeted_with(timeout: u32) -> Value {
 #[tokio::test]
 async fn a_handshake_that_does_not_end_within_five_seconds_is_a_failure_of_tls() {
     let delivery = not_greeted_with(30).await;
+    // At the deadline of the delivery it would be one of time.
     will_be_retried_after(&delivery, "tls");
-    assert!((5_000..30_000).contains(&delivery["attempts"][0]["duration_ms"].as_i64().unwrap()), "{delivery}");
+    assert!(took(&delivery) >= 5_000, "{delivery}");
 }
 
 #[cfg(target_os = "linux")]
@@ -83,7 +90,7 @@ async fn a_connection_that_is_not_made_within_five_seconds_is_a_failure() {
     assert!(queued.iter().any(Result::is_err), "the queue is full");
     let delivery = not_answered_at(address.port(), 30).await;
     will_be_retried_after(&delivery, "connect");
-    assert!((5_000..30_000).contains(&delivery["attempts"][0]["duration_ms"].as_i64().unwrap()), "{delivery}");
+    assert!(took(&delivery) >= 5_000, "{delivery}");
 }
 
 #[tokio::test]
@@ -96,11 +103,14 @@ async fn the_deadline_covers_the_beginning_of_the_connection_and_the_headers() {
 
 #[tokio::test]
 async fn a_body_that_is_too_slow_or_breaks_off_changes_nothing_about_the_status() {
-    for (status, state) in [(200, "delivered"), (410, "failed"), (503, "retrying")] {
-        let delivery = answered_within(1, Reply::Trickle(status)).await.1;
+    let states = [(200, "delivered"), (410, "failed"), (503, "retrying")];
+    // Long enough for the beginning of the body, on a busy machine too.
+    let too_slow = futures::future::join_all(states.map(|(status, _)| answered_within(5, Reply::Trickle(status)))).await;
+    for ((status, state), (_, delivery)) in states.into_iter().zip(too_slow) {
         assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some(state), (Some(status.into()), Some("too_slow"))));
         assert!(delivery["attempts"][0]["response_body"].as_str().unwrap().starts_with(".."), "the received part of the body is kept");
-
+    }
+    for (status, state) in states {
         let (world, delivery) = answered_with(Reply::BreakOff(status)).await;
         assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some(state), (Some(status.into()), Some("closed"))));
         assert_eq!(delivery["attempts"][0]["response_body"], "half");
@@ -181,17 +191,21 @@ async fn an_authority_nobody_named_is_not_trusted() {
 
 #[tokio::test]
 async fn a_port_where_nobody_listens_is_tried_twice_at_the_first_attempt_and_then_once() {
-    let world = World::new().await;
-    let (receiver, _) = world.subscriber("shop.test").await;
+    let names = Nameserver::start(0).await;
+    let world = World::resolving_by(Resolver::asking(names.address)).await;
+    let receiver = Receiver::start("shop.test", Some("shop.test")).await;
+    world.subscribe(&receiver, json!({})).await;
     sqlx::query("update subscriptions set url = 'https://shop.test:1024/'").execute(&world.pool).await.unwrap();
     world.publish("order.created").await;
-    for (passed, took) in [(0, 2_000..30_000), (5, 0..2_000)] {
+    // Two seconds are between the two tries, and each begins with a look-up of the name.
+    for (passed, tries, least) in [(0, 2, 2_000), (5, 1, 0)] {
         world.pass(TimeDelta::minutes(passed));
+        let asked = names.asked("shop.test");
         world.deliver().await;
         let delivery = world.last_delivery().await;
         will_be_retried_after(&delivery, "connect");
-        let duration = delivery["attempts"].as_array().unwrap().last().unwrap()["duration_ms"].as_i64().unwrap();
-        assert!(took.contains(&duration), "{duration} ms");
+        assert_eq!(names.asked("shop.test") - asked, tries, "{delivery}");
+        assert!(took(&delivery) >= least, "{delivery}");
     }
     assert!(receiver.received().is_empty());
 }
@@ -217,7 +231,7 @@ async fn an_endpoint_that_is_there_again_within_seconds_costs_no_attempt() {
 
 #[tokio::test]
 async fn ten_gigabytes_of_an_answer_are_not_read() {
-    let (_, delivery) = answered_within(3, Reply::Flood).await;
+    let (_, delivery) = answered_with(Reply::Flood).await;
     assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("delivered"), (Some(200), None)), "before its deadline");
     assert_eq!(delivery["attempts"][0]["response_body"].as_str().unwrap().len(), 16 * 1024);
 }
@@ -319,10 +333,9 @@ async fn an_endpoint_that_hangs_does_not_delay_another() {
     for _ in 0..20 {
         world.publish("order.created").await;
     }
-    let started = Instant::now();
     world.state.webhooks.start_worker(&world.lifecycle);
     prompt.waits_for(20).await;
-    assert!(started.elapsed() < Duration::from_secs(25), "{:?}", started.elapsed());
+    // Nobody has waited for the end of these two, or others would have followed them.
     assert_eq!(hanging.received().len(), 2, "it has only its own two deliveries in flight");
 }
 

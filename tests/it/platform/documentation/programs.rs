@@ -1,7 +1,6 @@
 //! The programs on the pages, taken from there and run.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 
 use portico::dev::temporary::TemporaryDirectory;
@@ -10,6 +9,7 @@ use tokio::process::Command;
 
 use crate::support::World;
 use crate::support::page::unescaped;
+use crate::support::skipping::skipped;
 
 /// The programs for each language: how a file of it is run.
 const LANGUAGES: [(&str, &str, &[&str]); 3] =
@@ -25,8 +25,7 @@ fn program(html: &str, id: &str) -> String {
 async fn is_there(program: &str) -> bool {
     let there = Command::new(program).arg("--version").output().await.is_ok_and(|output| output.status.success());
     if !there {
-        // The standard error of the process, which the test harness does not capture.
-        let _ = writeln!(std::io::stderr(), "skipped: {program} does not work on this machine");
+        skipped(&format!("{program} does not work on this machine"));
     }
     there
 }

@@ -49,8 +49,7 @@ pub fn rare(parameter: &Value, record: &Value) -> String {
 impl Resource<'_> {
     /// The documented parameters of the list.
     async fn parameters(&self) -> Vec<Value> {
-        let document = self.world.request(Method::GET, "/openapi.json").send().await.ok(200);
-        document["paths"][format!("/{}", self.name())]["get"]["parameters"].as_array().unwrap().clone()
+        self.document().await["paths"][format!("/{}", self.name())]["get"]["parameters"].as_array().unwrap().clone()
     }
 
     /// The documented filters of the list.

@@ -9,8 +9,10 @@ mod reach;
 mod versions;
 
 use futures::future::BoxFuture;
+use portico::callers::Scope;
 use reqwest::Method;
 use serde_json::Value;
+use tokio::sync::OnceCell;
 
 use crate::support::routes::{Kind, OTHER_ROUTES, RESOURCES};
 use crate::support::{Answer, World};
@@ -21,6 +23,8 @@ pub struct Resource<'a> {
     pub namespace: &'a str,
     pub plural: &'a str,
     pub kind: Kind,
+    /// The OpenAPI document of the world, once a story has asked for it.
+    document: &'a OnceCell<Value>,
 }
 
 impl Resource<'_> {
@@ -32,6 +36,11 @@ impl Resource<'_> {
             Some(body) => request.json(body).send().await,
             None => request.send().await,
         }
+    }
+
+    /// The OpenAPI document of the world. It is large, and read once for all kinds.
+    pub async fn document(&self) -> &Value {
+        self.document.get_or_init(|| async { self.world.request(Method::GET, "/openapi.json").send().await.ok(200) }).await
     }
 
     /// A record that is not deleted.
@@ -74,16 +83,18 @@ impl Resource<'_> {
     }
 }
 
-/// Runs the story for every resource, each in a separate world.
+/// Runs the story for every resource, in one world.
 pub async fn of_every_resource(story: impl for<'a> Fn(&'a Resource<'a>) -> BoxFuture<'a, ()>) {
-    of_every_resource_with(&[], story).await;
+    of_every_resource_in(World::new().await, story).await;
 }
 
-/// Runs the story for every resource, in worlds with some settings changed.
-pub async fn of_every_resource_with(changes: &[(&str, &str)], story: impl for<'a> Fn(&'a Resource<'a>) -> BoxFuture<'a, ()>) {
+/// Runs the story for every resource in this world, each in a company and a store of its own: no kind meets the records of another.
+pub async fn of_every_resource_in(mut world: World, story: impl for<'a> Fn(&'a Resource<'a>) -> BoxFuture<'a, ()>) {
+    let document = OnceCell::new();
     for (namespace, plural, kind) in RESOURCES {
-        let world = World::with(changes).await;
-        let resource = Resource { world: &world, namespace, plural, kind: *kind };
+        (world.company, world.api_key) = world.another_company(&Scope::ALL).await;
+        (world.store, world.store_key) = world.store_of(world.company).await;
+        let resource = Resource { world: &world, namespace, plural, kind: *kind, document: &document };
         #[expect(clippy::print_stdout, reason = "the last line of a failed story names the resource")]
         {
             println!("{}", resource.name());

@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::json;
 
-use crate::resources::every_resource::of_every_resource;
+use crate::resources::every_resource::{of_every_resource, of_every_resource_in};
 use crate::support::World;
 use crate::support::fleet::id;
 use crate::support::routes::{NOBODY, all_routes};
@@ -34,13 +34,13 @@ async fn an_unknown_parameter_is_refused_by_name() {
 async fn routes_that_take_no_parameters_refuse_them_by_name() {
     let world = World::new().await;
     for (method, path) in all_routes(NOBODY) {
-        for (parameters, name) in [("nonsense=1", "nonsense"), ("Limit=5", "Limit"), ("=1", ""), ("a%26b", "a&b")] {
-            let request = |key: &str| world.request(method.clone(), &format!("{path}?{parameters}")).key(key).json(&json!({})).send();
-            assert_eq!(request(&world.api_key).await.refused(422, "parameter_invalid")["parameter"], name, "{method} {path}");
-            request("key_").await.refused(401, "api_key_invalid");
+        let ask = |key: &str, query: &str| world.request(method.clone(), &format!("{path}?{query}")).key(key).json(&json!({})).send();
+        for (query, name) in [("nonsense=1", "nonsense"), ("Limit=5", "Limit"), ("=1", ""), ("a%26b", "a&b")] {
+            assert_eq!(ask(&world.api_key, query).await.refused(422, "parameter_invalid")["parameter"], name, "{method} {path}");
         }
+        ask("key_", "nonsense=1").await.refused(401, "api_key_invalid");
     }
-    of_every_resource(|resource| {
+    of_every_resource_in(world, |resource| {
         Box::pin(async move {
             let record = resource.record().await;
             let path = format!("/{}/{}", resource.name(), id(&record));

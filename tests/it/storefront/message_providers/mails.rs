@@ -55,7 +55,7 @@ async fn the_mail_server_of_a_company_gets_its_mails_and_nobody_elses() {
 async fn a_mail_server_that_does_not_greet_has_not_taken_the_mail() {
     let [deployment, own] = [SmtpSink::start(false).await, SmtpSink::start(false).await];
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let world = World::with(&[("mail.smtp_url", &deployment.url()), ("mail.timeout", "1s")]).await;
+    let world = World::with(&[("mail.smtp_url", &deployment.url()), ("mail.timeout", "3s")]).await;
     let body = by_server(&world, &own);
     let port = json!({ "port": silent.local_addr().unwrap().port() });
     let settings = with(body["settings"].clone(), &port);

@@ -1,6 +1,5 @@
 //! Passkeys: made, used to sign in and to step up, and removed (decisions, section 6, Passkeys).
 
-mod in_a_browser;
 mod operators;
 mod proofs;
 mod recovery;
@@ -23,10 +22,6 @@ impl World {
         let world = Self::with(settings).await;
         world.change_store(json!({ "passkey_domain": DOMAIN })).await.ok(200);
         world
-    }
-
-    async fn change_store(&self, body: Value) -> Answer {
-        self.api(Method::PUT, &format!("/storefront/int/v1/stores/{}", self.store)).json(&body).send().await
     }
 
     /// What a passkey of this session is made with.

@@ -1,15 +1,17 @@
 //! The published keys of a provider: fetched rarely, and kept while the provider is unavailable.
 
-use std::time::{Duration, Instant};
+use std::cell::Cell;
+use std::time::Duration;
 
 use chrono::TimeDelta;
 use futures::future::join_all;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 use wiremock::ResponseTemplate;
 
 use super::{login, login_a};
+use crate::support::held_answers::HeldAnswers;
 use crate::support::identity_provider::{IdentityProvider, SigningKey, claims_of_a, foreign, rsa};
-use crate::support::waiting::until;
 use crate::support::{Answer, World};
 
 async fn login_with(world: &World, key: &SigningKey) -> Answer {
@@ -124,60 +126,78 @@ async fn without_any_keys_the_sign_in_is_unavailable_until_the_provider_answers(
 async fn a_request_to_a_slow_or_unreachable_provider_fails() {
     let idp = IdentityProvider::start().await;
     // This test waits in real time, because the timeout is that of the HTTP client.
-    let slow = idp.world(&[("providers.idp_a.timeout", "1s")]).await;
+    let slow = idp.world(&[("providers.idp_a.timeout", "3s")]).await;
+    let knowing = idp.world(&[("providers.idp_a.timeout", "3s")]).await;
+    login_with(&knowing, rsa()).await.ok(200);
     idp.answer_keys(ResponseTemplate::new(200).set_delay(Duration::from_secs(60))).await;
-    let answers = join_all((0..10).map(|_| login_with(&slow, rsa()))).await;
+    knowing.pass(TimeDelta::hours(1));
+    let (answers, known) = tokio::join!(join_all((0..10).map(|_| login_with(&slow, rsa()))), login_with(&knowing, rsa()));
     assert!(answers.iter().all(|answer| answer.body["code"] == "provider_unavailable"));
-    assert_eq!(idp.asked("/keys").await.len(), 1);
+    // Whoever has waited in vain for newer keys is verified with those of before.
+    known.ok(200);
+    assert_eq!(idp.asked("/keys").await.len(), 1 + 2, "each of the two has asked once");
     let down = idp.world(&[("providers.idp_a.jwks_url", "http://127.0.0.1:1/keys")]).await;
     login_with(&down, rsa()).await.refused(503, "provider_unavailable");
 }
 
+/// The document with these keys.
+fn published(keys: &[&SigningKey]) -> Value {
+    json!({ "keys": keys.iter().map(|key| key.jwk()).collect::<Vec<_>>() })
+}
+
+/// A world whose provider A has its keys where the story holds the answers back. Whoever waits for them waits as long as the story wants.
+async fn world_that_asks(idp: &IdentityProvider, keys: &HeldAnswers) -> World {
+    idp.world(&[("providers.idp_a.jwks_url", &keys.url()), ("providers.idp_a.timeout", "10m")]).await
+}
+
 #[tokio::test]
 async fn a_fetch_continues_when_its_client_disconnects() {
-    let idp = IdentityProvider::start().await;
-    let world = idp.world(&[]).await;
-    let keys = json!({ "keys": [rsa().jwk()] });
-    idp.answer_keys(ResponseTemplate::new(200).set_delay(Duration::from_secs(2)).set_body_json(keys)).await;
+    let answered = CancellationToken::new();
+    let (idp, keys) = (IdentityProvider::start().await, HeldAnswers::start(&answered, 200, &published(&[rsa()])).await);
+    let world = world_that_asks(&idp, &keys).await;
     let claims: Value = claims_of_a(&world, "7");
     // The client disconnects as soon as the provider receives the request.
     tokio::select! {
         _ = login_a(&world, &claims) => panic!("the request ended too early"),
-        () = until("the keys are requested", async || !idp.asked("/keys").await.is_empty()) => {}
+        () = keys.is_asked(1) => {}
     }
+    answered.cancel();
     login_a(&world, &claims).await.ok(200);
-    assert_eq!(idp.asked("/keys").await.len(), 1);
+    assert_eq!(keys.asked(), 1);
 }
 
 #[tokio::test]
 async fn a_hanging_provider_with_stale_keys_delays_one_sign_in_only() {
-    let idp = IdentityProvider::start().await;
-    let world = idp.world(&[("providers.idp_a.timeout", "5s")]).await;
+    let [at_once, first_failure, second_failure] = [(); 3].map(|()| CancellationToken::new());
+    at_once.cancel();
+    let (idp, keys) = (IdentityProvider::start().await, HeldAnswers::start(&at_once, 200, &published(&[rsa()])).await);
+    let world = world_that_asks(&idp, &keys).await;
     login_with(&world, rsa()).await.ok(200);
-    idp.answer_keys(ResponseTemplate::new(200).set_delay(Duration::from_secs(60))).await;
+    keys.answer(&first_failure, 503, &Value::Null);
     world.pass(TimeDelta::hours(1));
-    let asked = async |times| until("the keys are requested again", async || idp.asked("/keys").await.len() >= times).await;
+    let has_ended = Cell::new(false);
     let first = async {
         login_with(&world, rsa()).await.ok(200);
-        Instant::now()
+        has_ended.set(true);
     };
     // Only the first sign-in waits for the provider. Sign-ins during this fetch, and during later ones, do not wait.
     let others = async {
-        asked(2).await;
+        keys.is_asked(2).await;
         let answers = join_all((0..10).map(|_| login_with(&world, rsa()))).await;
         assert!(answers.iter().all(|answer| answer.status == 200));
-        Instant::now()
+        assert!(!has_ended.get(), "the first one still waits for the provider");
+        first_failure.cancel();
     };
-    let (first, others) = tokio::join!(first, others);
-    assert!(others < first, "the others were served before the provider's timeout");
+    tokio::join!(first, others);
+    keys.answer(&second_failure, 503, &Value::Null);
     world.pass(TimeDelta::minutes(1));
-    let began = Instant::now();
+    // The provider answers when all of them are served.
     let answers = join_all((0..10).map(|_| login_with(&world, rsa()))).await;
     assert!(answers.iter().all(|answer| answer.status == 200));
-    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
-    asked(3).await;
-    assert_eq!(idp.asked("/keys").await.len(), 3, "only one of them started a fetch");
-    idp.publish(&[rsa(), foreign()]).await;
+    keys.is_asked(3).await;
+    assert_eq!(keys.asked(), 3, "only one of them started a fetch");
+    second_failure.cancel();
+    keys.answer(&at_once, 200, &published(&[rsa(), foreign()]));
     world.pass(TimeDelta::minutes(1));
     login_with(&world, foreign()).await.ok(200);
 }

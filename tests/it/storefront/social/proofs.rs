@@ -167,7 +167,7 @@ async fn an_access_token_refused_by_the_provider_is_refused() {
 #[tokio::test]
 async fn a_graph_that_does_not_answer_is_unavailable() {
     let idp = IdentityProvider::start().await;
-    let world = idp.world(&[("providers.idp_c.timeout", "200ms")]).await;
+    let world = idp.world(&[("providers.idp_c.timeout", "2s")]).await;
     for answer in [
         ResponseTemplate::new(500).set_body_string("oops"),
         ResponseTemplate::new(200).set_body_string("<html>oops</html>"),

@@ -1,0 +1,3 @@
+//! The portal in a browser.
+
+mod browser;

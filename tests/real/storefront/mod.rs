@@ -1,0 +1,3 @@
+//! The guides of the storefront in a browser.
+
+mod passkeys;

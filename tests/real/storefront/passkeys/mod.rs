@@ -1,0 +1,3 @@
+//! Passkeys in a browser.
+
+mod in_a_browser;

@@ -1,0 +1,99 @@
+//! At-least-once delivery despite faults of the worker and the database (architecture, An event). `endpoints.rs` tests faults of
+//! endpoints.
+
+use std::process::Stdio;
+
+use portico::kernel::crypto::random_bytes;
+use portico::kernel::lifecycle::Lifecycle;
+use serde_json::json;
+use sqlx::AssertSqlSafe;
+use tokio::process::Child;
+
+use crate::support::World;
+use crate::support::program::{ask_to_stop, portico};
+use crate::support::receiver::{Receiver, authority, event_ids};
+use crate::support::waiting::{in_time, until};
+
+/// A worker on the world's database, in its own process.
+fn worker(world: &World) -> Child {
+    let settings = [
+        ("application_key", world.application_key_setting.as_str()),
+        ("database.url", &world.database),
+        ("webhooks.allowed_networks", "127.0.0.0/8"),
+        ("webhooks.extra_root_certificates", authority().certificate_path().to_str().unwrap()),
+    ];
+    portico(&["serve"], &settings).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+#[tokio::test]
+async fn a_worker_killed_eight_times_in_a_drain_delivers_everything_and_claims_nothing_that_did_not_arrive() {
+    const EVENTS: usize = 1_000;
+    let world = World::new().await;
+    world.resolver.insert("localhost", &["127.0.0.1".parse().unwrap()]);
+    let receiver = Receiver::start_for_many("localhost").await;
+    world.subscribe(&receiver, json!({})).await;
+    let published = world.publish_many(EVENTS).await;
+    for _ in 0..8 {
+        let [more] = random_bytes();
+        let mut killed = worker(&world);
+        receiver.waits_for((receiver.count() + 50 + usize::from(more % 50)).min(EVENTS)).await;
+        killed.kill().await.unwrap();
+        // A minute passes, so its leases expire.
+        sqlx::query("update in_flight set claimed_at = claimed_at - interval '1 minute'").execute(&world.pool).await.unwrap();
+    }
+    let mut last = worker(&world);
+    // What arrived just before a kill was not recorded, and is sent again.
+    let delivered = async || world.count("select count(*) from deliveries where state = 'delivered'").await;
+    until("everything is recorded as delivered", async || delivered().await >= EVENTS as i64).await;
+    assert_eq!(event_ids(&receiver.received()), published);
+    ask_to_stop(&last);
+    assert!(in_time("the worker exits", last.wait()).await.unwrap().success(), "the worker finishes the deliveries in flight and exits");
+
+    let delivered: Vec<uuid::Uuid> =
+        sqlx::query_scalar("select event_id from deliveries where state = 'delivered'").fetch_all(&world.pool).await.unwrap();
+    assert_eq!(delivered.len(), EVENTS, "each event has exactly one delivered delivery");
+    let interrupted = world.count("select count(*) from attempts where error = 'interrupted'").await;
+    let duplicates = receiver.count() - EVENTS;
+    assert!(interrupted > 0, "at least one kill interrupted an attempt");
+    assert!(duplicates as i64 <= interrupted, "{duplicates} duplicates, {interrupted} interrupted attempts");
+    assert_eq!(world.count("select count(*) from attempts where error is distinct from 'interrupted' and status <> 200").await, 0);
+    assert_eq!(world.count("select sum(in_flight) from endpoints").await, 0);
+}
+
+#[tokio::test]
+async fn a_full_disk_and_serialization_failures_hold_up_deliveries_and_lose_none() {
+    for code in ["53100", "40001"] {
+        let world = World::with(&[("webhooks.endpoint_concurrency", "15")]).await;
+        let (receiver, _) = world.subscriber("shop.test").await;
+        let published = world.publish_many(30).await;
+        // The database refuses every third batch of fan-out, claiming and recording, beginning with the first.
+        let refuse = format!(
+            "create sequence refused_in_outbox;
+             create sequence refused_in_in_flight;
+             create sequence refused_in_attempts;
+             create function refuse() returns trigger language plpgsql as $$
+             begin
+                 if nextval(('refused_in_' || tg_table_name)::regclass) % 3 = 1 then raise exception 'refused' using errcode = '{code}'; end if;
+                 return null;
+             end $$;
+             create trigger refuse before delete on outbox for each statement execute function refuse();
+             create trigger refuse before insert on in_flight for each statement execute function refuse();
+             create trigger refuse before insert on attempts for each statement execute function refuse();"
+        );
+        sqlx::raw_sql(AssertSqlSafe(refuse)).execute(&world.pool).await.unwrap();
+        let lifecycle = Lifecycle::default();
+        world.state.webhooks.start_worker(&lifecycle);
+        receiver.waits_until(|posts| event_ids(posts) == published).await;
+        lifecycle.stop().await;
+        for table in ["outbox", "in_flight", "attempts"] {
+            let query = AssertSqlSafe(format!("select last_value from refused_in_{table}"));
+            let executions: i64 = sqlx::query_scalar(query).fetch_one(&world.pool).await.unwrap();
+            assert!(executions > 1, "the refused statement on {table} was retried");
+        }
+        sqlx::query("drop function refuse() cascade").execute(&world.pool).await.unwrap();
+        // Attempts that could not be recorded before the shutdown are still leased.
+        world.pass(chrono::TimeDelta::minutes(1));
+        world.deliver().await;
+        assert_eq!(world.count("select count(*) from deliveries where state = 'delivered'").await, 30, "{code}");
+    }
+}
