@@ -128,7 +128,7 @@ async fn serve(config: &Config, arguments: &Arguments, served: &[Served], develo
     prepared?;
     lifecycle.leave_at(asked_to_stop, config.shutdown_delay());
     let listen = config.http.listen;
-    let listener = TcpListener::bind(listen).map_err(|source| ServeError::Bind { address: listen, source })?;
+    let listener = http_server::listen(listen).map_err(|source| ServeError::Bind { address: listen, source })?;
     let address = listener.local_addr().map_err(ServeError::Server)?;
     let admin = AdminListener::bind(&config.http).map_err(|(address, source)| ServeError::Bind { address, source })?;
 

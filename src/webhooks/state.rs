@@ -1,7 +1,6 @@
 //! The hub's state, as its routes and its worker share it.
 
 use std::ops::Deref;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -44,7 +43,7 @@ pub struct Shared {
     pub(super) key: ApplicationKey,
     pub(super) endpoint_cache: EndpointCache,
     pub(super) delivering: Delivering,
-    pub(super) settings: Arc<Settings>,
+    pub(super) settings: Settings,
     pub(super) catalogue: Catalogue,
     pub(super) notifier: CommitNotifier,
     /// Changes when this instance has fanned out events.
@@ -113,7 +112,7 @@ impl Webhooks {
             key,
             endpoint_cache: EndpointCache::new(),
             delivering,
-            settings: Arc::new(settings),
+            settings,
             catalogue,
             notifier,
             fanned_out: watch::Sender::default(),

@@ -27,8 +27,8 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::SndBuf;
+use nix::sys::socket::{Backlog, setsockopt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -78,6 +78,17 @@ pub struct Limits {
 /// In the extensions of a response: when a response that goes on for long ends, even if its client does not read it.
 #[derive(Clone, Copy, Debug)]
 pub struct EndsAt(pub Instant);
+
+/// Listens on `address`. As many connections wait until they are accepted as the system's headers allow, thousands on Linux. The 128 of the standard
+/// library are less than a crowd that comes at once: the system drops the others, which connect again a second later.
+///
+/// # Errors
+/// The address cannot be listened on.
+pub fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
+    let listener = std::net::TcpListener::bind(address)?;
+    nix::sys::socket::listen(&listener, Backlog::MAXCONN)?;
+    Ok(listener)
+}
 
 /// Serves HTTP/1 on `listener` until `stopping` is cancelled. What is left then are the connections that were accepted.
 ///
@@ -227,4 +238,22 @@ async fn accept(listener: &TcpListener, places: &mut Places) -> (TcpStream, Sock
 fn is_of_one_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::net::TcpStream;
+
+    use super::*;
+
+    #[test]
+    fn a_crowd_that_comes_at_once_is_connected_before_anybody_is_accepted() {
+        let most: usize = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap().trim().parse().unwrap();
+        let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = listener.local_addr().unwrap();
+        // Who finds no room waits for it in vain.
+        let connect = |_| TcpStream::connect_timeout(&address, Duration::from_secs(60));
+        let crowd: Result<Vec<_>, _> = (0..most.min(1_000)).map(connect).collect();
+        crowd.unwrap();
+    }
 }

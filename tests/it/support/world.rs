@@ -1,6 +1,6 @@
 //! The service under test, one for each story.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -132,7 +132,7 @@ impl Instance {
         let settings = pooler::in_front_of(database, &self.config.database);
         let pool = database::pool(&database.parse().unwrap(), &settings);
         let state = AppState::new(&self.process, pool.clone());
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let listener = http_server::listen((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
         let address = listener.local_addr().unwrap();
         let (router, stopping) = (app::router(state.clone(), &self.config), self.lifecycle.stopping().clone());
         let answering = http_server::serve(listener, router, self.config.http.limits(), stopping);
