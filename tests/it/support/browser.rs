@@ -1,12 +1,14 @@
 //! A real browser: Debian's chromium, driven by its chromedriver.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 
 use axum::http::Method;
 use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
+use portico::dev::temporary::TemporaryDirectory;
 use serde_json::{Value, json};
 use url::{ParseError, Url};
 
@@ -35,6 +37,9 @@ const AXE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/axe/nod
 pub struct Browser {
     pub client: Client,
     driver: Child,
+    driver_address: SocketAddr,
+    /// What the browser keeps, and does not remove whenever it ends.
+    _files: TemporaryDirectory,
     origin: String,
     runs_scripts: bool,
 }
@@ -68,7 +73,10 @@ impl Browser {
         if !std::fs::exists(AXE).unwrap_or_default() {
             skipped("accessibility is not checked: npm ci in tests/it/support/axe installs axe-core");
         }
-        let started = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let files = TemporaryDirectory::make("portico-it-browser").unwrap();
+        let mut command = Command::new("chromedriver");
+        command.arg("--port=0").env("TMPDIR", files.path()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let started = command.spawn();
         let Ok(mut driver) = started else {
             skipped("chromedriver is not installed (Debian: apt-get install chromium chromium-driver)");
             return None;
@@ -85,12 +93,13 @@ impl Browser {
             },
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
         });
+        let driver_address = SocketAddr::from((Ipv4Addr::LOCALHOST, port.unwrap()));
         let client = ClientBuilder::new(HttpConnector::new())
             .capabilities(capabilities.as_object().unwrap().clone())
-            .connect(&format!("http://127.0.0.1:{}", port.unwrap()))
+            .connect(&format!("http://{driver_address}"))
             .await
             .unwrap();
-        Some(Self { client, driver, origin: format!("http://{}", world.address), runs_scripts })
+        Some(Self { client, driver, driver_address, _files: files, origin: format!("http://{}", world.address), runs_scripts })
     }
 
     /// Opens a page of the service.
@@ -198,8 +207,14 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Ends the browser too.
-        let _ = self.driver.kill();
+        // The driver ends its browser if it is asked to, and leaves it behind if it is killed.
+        let asked = TcpStream::connect(self.driver_address).and_then(|mut driver| {
+            driver.write_all(b"GET /shutdown HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")?;
+            driver.read_to_end(&mut Vec::new())
+        });
+        if asked.is_err() {
+            let _ = self.driver.kill();
+        }
         let _ = self.driver.wait();
     }
 }

@@ -61,7 +61,9 @@ impl Program {
 
 fn set_up(mut command: Command, arguments: &[&str], settings: &[(&str, &str)]) -> Command {
     command.args(arguments).env_clear().stdin(Stdio::null()).kill_on_drop(true);
-    let usual = [("environment", "production"), ("http.listen", "127.0.0.1:0"), ("http.admin_listen", "off")];
+    // No proxy has to notice that a service is about to stop, but where a story says so.
+    let usual =
+        [("environment", "production"), ("http.listen", "127.0.0.1:0"), ("http.admin_listen", "off"), ("http.shutdown_delay", "0s")];
     for (key, value) in usual.iter().chain(settings) {
         command.env(format!("PORTICO_{}", key.replace('.', "__").to_uppercase()), value);
     }

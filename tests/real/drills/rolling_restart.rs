@@ -76,7 +76,7 @@ async fn publish(proxy: Arc<Proxy>, key: String, body: serde_json::Value) -> (i6
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_request_fails_while_instances_are_replaced_behind_a_proxy_that_follows_their_readiness() {
     let world = World::new().await;
-    let settings = [("database.url", world.database.as_str())];
+    let settings = [("database.url", world.database.as_str()), ("http.shutdown_delay", "5s")];
     let proxy = Arc::<Proxy>::default();
     let start = async || {
         let service = Service::start(&settings).await;

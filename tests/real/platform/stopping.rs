@@ -58,7 +58,7 @@ async fn serve_with_migrate_starts_while_the_database_is_away_and_migrates_it_wh
     url.set_path("empty");
     database.go_away().await;
 
-    let settings = [("database.url", url.as_str()), ("http.shutdown_delay", "0s")];
+    let settings = [("database.url", url.as_str())];
     let mut service = Service::start_with(&["--no-worker", "--migrate"], &settings).await;
     assert!(service.log().contains("the database is away, and will be migrated when it is back"), "{}", service.log());
     let readyz = format!("http://{}/readyz", service.address);
