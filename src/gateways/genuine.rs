@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use chrono::{DateTime, Utc};
-use serde_json::Value;
 
-use crate::gateways::drivers::{NotUnderstood, PaymentUpdate, Reading};
+use crate::gateways::drivers::{Mode, NotUnderstood, PaymentUpdate, Reading};
 use crate::gateways::facts::Fact;
 use crate::gateways::open_gateways::OpenGateway;
 use crate::kernel::crypto::sha256;
@@ -37,6 +36,8 @@ pub struct GenuineCallback {
     pub kind: Option<String>,
     /// The facts in the callback; `None` if it contains nothing of use.
     pub update: Result<Option<PaymentUpdate>, NotUnderstood>,
+    /// Why it is ignored, although its type has a meaning.
+    pub ignored: Option<OtherMode>,
     pub body: Bytes,
     /// The request that brought it, or has it processed again.
     pub request: Option<RequestId>,
@@ -46,23 +47,54 @@ pub struct GenuineCallback {
     pub at: DateTime<Utc>,
 }
 
+/// An event of the gateway's test mode at a gateway whose secret key is live, or the reverse. The mode is that of the gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OtherMode(Mode);
+
+impl OtherMode {
+    /// Whether an event of this mode is one of another mode than the gateway's.
+    pub fn of(event: Option<Mode>, gateway: Option<Mode>) -> Option<Self> {
+        gateway.filter(|mode| event.is_some_and(|event| event != *mode)).map(Self)
+    }
+
+    /// The reason as a word, for the ledger.
+    pub fn reason(self) -> &'static str {
+        match self.0 {
+            Mode::Live => "test_event",
+            Mode::Test => "live_event",
+        }
+    }
+
+    /// A sentence for the operator.
+    pub fn detail(self) -> &'static str {
+        match self.0 {
+            Mode::Live => "The event is of the provider's test mode, and the gateway's secret key is a live one.",
+            Mode::Test => "The event tells of real money, and the gateway's secret key is one of the provider's test mode.",
+        }
+    }
+}
+
 impl GenuineCallback {
-    /// Reads a body that was verified.
+    /// Reads a body that was verified. It is evidence: what cannot be read in it is no reason to refuse the rest.
     pub fn read(id: CallbackId, gateway: Arc<OpenGateway>, body: Bytes, request: Option<RequestId>, at: DateTime<Utc>) -> Self {
-        let Reading { id: event, variant, kind, update } = match json::parse::<Value>(&body) {
-            Ok(value) => gateway.account.read(&value),
-            Err(_) => {
+        let Reading { id: event, variant, kind, mode, update } = match json::read_evidence(&body) {
+            Some(value) => gateway.account.read(&value),
+            None => {
                 let update = Err(NotUnderstood("The body is not valid JSON.".to_owned()));
-                Reading { id: None, variant: None, kind: None, update }
+                Reading { id: None, variant: None, kind: None, mode: None, update }
             }
         };
-        let update = update.and_then(|update| update.map(bounded).transpose());
+        let ignored = OtherMode::of(mode, gateway.mode).filter(|_| !matches!(update, Ok(None)));
+        let update = match ignored {
+            Some(_) => Ok(None),
+            None => update.and_then(|update| update.map(bounded).transpose()),
+        };
         let (key, variant) = match event.filter(|word| short(word)) {
             Some(event) => (event, variant.map(|variant| if short(&variant) { variant } else { key_of(variant.as_bytes()) })),
             None => (key_of(&body), None),
         };
         let variant = variant.unwrap_or_default();
-        Self { id, gateway, key, variant, kind: kind.filter(|word| short(word)), update, body, request, trace: None, at }
+        Self { id, gateway, key, variant, kind: kind.filter(|word| short(word)), update, ignored, body, request, trace: None, at }
     }
 
     /// The facts, if there are any.

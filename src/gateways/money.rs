@@ -28,23 +28,24 @@ pub enum InvalidAmount {
 }
 
 /// The unit of the amounts that a gateway sends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Minor units, such as cents: `1250`.
-    #[default]
+    /// Minor units as ISO 4217 has them, such as cents: `1250`.
     Minor,
     /// Major units, such as dollars: `12.50`.
     Major,
+    /// A gateway's own minor units: the major unit has so many decimals. Two of them are hundredths, also of a currency that has none.
+    Decimals(usize),
 }
 
 impl Currency {
-    /// The number of decimals of an amount; two for most currencies.
+    /// The number of decimals of an amount (ISO 4217, list one); two for most currencies.
     fn decimals(&self) -> usize {
         match self.0.as_str() {
-            "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF" | "UGX" | "VND" | "VUV" | "XAF" | "XOF"
-            | "XPF" => 0,
+            "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF" | "UGX" | "UYI" | "VND" | "VUV" | "XAF"
+            | "XOF" | "XPF" => 0,
             "BHD" | "IQD" | "JOD" | "KWD" | "LYD" | "OMR" | "TND" => 3,
+            "CLF" | "UYW" => 4,
             _ => 2,
         }
     }
@@ -105,12 +106,26 @@ pub fn minor_units(value: &Value, currency: &Currency, unit: Unit) -> Result<i64
     if whole.is_empty() || !digits(whole) || !digits(fraction) {
         return Err(InvalidAmount::Number);
     }
-    let decimals = if unit == Unit::Major { currency.decimals() } else { 0 };
     let fraction = fraction.trim_end_matches('0');
-    if fraction.len() > decimals {
-        return Err(InvalidAmount::Decimals);
-    }
-    format!("{whole}{fraction:0<decimals$}").parse().map_err(|_| InvalidAmount::Number)
+    let (decimals, digits) = (currency.decimals(), format!("{whole}{fraction}"));
+    // How many of the digits are decimals of the major unit.
+    let after_point = fraction.len()
+        + match unit {
+            Unit::Minor => decimals,
+            Unit::Major => 0,
+            Unit::Decimals(decimals) => decimals,
+        };
+    let minor = match after_point.checked_sub(decimals) {
+        None | Some(0) => digits + &"0".repeat(decimals - after_point),
+        Some(too_many) => {
+            let (kept, left_out) = digits.split_at(digits.len().saturating_sub(too_many));
+            if left_out.bytes().any(|digit| digit != b'0') {
+                return Err(InvalidAmount::Decimals);
+            }
+            format!("0{kept}")
+        }
+    };
+    minor.parse().map_err(|_| InvalidAmount::Number)
 }
 
 #[cfg(test)]
@@ -129,6 +144,13 @@ mod tests {
             (json!("1.10"), "KWD", Unit::Major, 1100),
             (json!("500.00"), "JPY", Unit::Major, 500),
             (json!(0), "USD", Unit::Minor, 0),
+            (json!("1.2345"), "CLF", Unit::Major, 12_345),
+            (json!(500), "UGX", Unit::Decimals(2), 5),
+            (json!("500"), "XOF", Unit::Decimals(2), 5),
+            (json!(0), "ISK", Unit::Decimals(2), 0),
+            (json!(5), "MGA", Unit::Decimals(0), 500),
+            (json!(1250), "EUR", Unit::Decimals(2), 1250),
+            (json!(125), "KWD", Unit::Decimals(2), 1250),
         ] {
             assert_eq!(minor_units(&value, &currency.parse().unwrap(), unit), Ok(minor), "{value} {currency}");
         }
@@ -142,6 +164,9 @@ mod tests {
         }
         assert_eq!(minor_units(&json!("0.001"), &usd, Unit::Major), Err(InvalidAmount::Decimals));
         assert_eq!(minor_units(&json!(12.5), &usd, Unit::Minor), Err(InvalidAmount::Decimals));
+        let shillings: Currency = "UGX".parse().unwrap();
+        assert_eq!(minor_units(&json!(550), &shillings, Unit::Decimals(2)), Err(InvalidAmount::Decimals));
+        assert_eq!(minor_units(&json!(5), &shillings, Unit::Decimals(2)), Err(InvalidAmount::Decimals));
         for bad in ["", "US", "USDT", "U$D", "ÜSD"] {
             assert_eq!(bad.parse::<Currency>(), Err(InvalidCurrency), "{bad}");
         }
@@ -155,6 +180,7 @@ mod tests {
             (-70, "EUR", "-0.70 EUR"),
             (500, "JPY", "500 JPY"),
             (1, "BHD", "0.001 BHD"),
+            (12_345, "CLF", "1.2345 CLF"),
         ] {
             assert_eq!(shown(minor, currency), text);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use crate::companies::Standing;
-use crate::gateways::drivers::{Account, Incoming, SignatureError};
+use crate::gateways::drivers::{Account, Incoming, Mode, SignatureError};
 use crate::kernel::ids::{CompanyId, GatewayId};
 use crate::kernel::ttl_cache::TtlCache;
 
@@ -22,6 +22,8 @@ pub struct OpenGateway {
     /// The name of its driver.
     pub driver: &'static str,
     pub account: Box<dyn Account>,
+    /// Whether its secret key moves real money, if it says so.
+    pub mode: Option<Mode>,
     /// The same with the previous signing secret, and until when that one verifies as well.
     pub previous: Option<(Box<dyn Account>, DateTime<Utc>)>,
 }

@@ -112,9 +112,9 @@ async fn record_and_apply(pool: &Pool, callbacks: &[Arc<GenuineCallback>], now: 
     if !new.is_empty() {
         let reports: Vec<_> = new.iter().filter_map(|(callback, known)| known.report(callback)).collect();
         let follows = ledger::what_follows(&mut conn, &reports, now).await?;
-        let outcomes = column(&new, |(callback, _)| match follows.refusal(callback.id) {
+        let outcomes = column(&new, |(callback, known)| match follows.refusal(callback.id) {
             Some(too_many) => (NewCallback::failed(callback, too_many.clone().into()), (callback.id, Err(too_many))),
-            None => (NewCallback::read(callback), (callback.id, Acknowledgement::of_new(callback))),
+            None => (NewCallback::read(callback, known), (callback.id, Acknowledgement::of_new(callback))),
         });
         let (rows, acknowledged): (Vec<_>, Vec<_>) = outcomes.into_iter().unzip();
         ledger::write(&mut conn, &rows, &follows.entries, now).await?;

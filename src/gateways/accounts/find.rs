@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use sqlx::types::Json;
 
 use crate::companies::{Standing, standing};
-use crate::gateways::accounts::signing_secret;
+use crate::gateways::accounts::{mode, signing_secret};
 use crate::gateways::drivers;
 use crate::gateways::open_gateways::OpenGateway;
 use crate::gateways::state::Gateways;
@@ -60,6 +60,7 @@ struct Row {
     company_id: CompanyId,
     driver: String,
     settings: Json<Map<String, Value>>,
+    secret_key: Option<Vec<u8>>,
     signing_secret: Option<Vec<u8>>,
     previous_signing_secret: Option<Vec<u8>>,
     previous_signing_secret_until: Option<DateTime<Utc>>,
@@ -84,7 +85,8 @@ impl Row {
             None => None,
         };
         let (id, company) = (self.id, self.company_id);
-        Ok(Some(OpenGateway { id, company, standing, driver: driver.name(), account: current, previous }))
+        let mode = mode(key, id, self.secret_key.as_deref());
+        Ok(Some(OpenGateway { id, company, standing, driver: driver.name(), account: current, mode, previous }))
     }
 }
 
@@ -101,7 +103,7 @@ async fn open(conn: &mut Connection, key: &ApplicationKey, row: Option<Row>) -> 
 async fn find_active(conn: &mut Connection, key: &ApplicationKey, id: GatewayId) -> Result<Option<OpenGateway>, Problem> {
     let row = sqlx::query_as!(
         Row,
-        r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret,
+        r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", secret_key, signing_secret,
                   previous_signing_secret, previous_signing_secret_until
            from gateways
            where id = $1 and status = 'active' and deleted_at is null"#,
@@ -116,7 +118,7 @@ async fn find_active(conn: &mut Connection, key: &ApplicationKey, id: GatewayId)
 async fn find_all_active(conn: &mut Connection, key: &ApplicationKey, company: CompanyId) -> Result<Vec<OpenGateway>, Problem> {
     let rows = sqlx::query_as!(
         Row,
-        r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret,
+        r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", secret_key, signing_secret,
                   previous_signing_secret, previous_signing_secret_until
            from gateways
            where company_id = $1 and status = 'active' and deleted_at is null order by created_at, id limit $2"#,
@@ -133,7 +135,7 @@ async fn find_all_active(conn: &mut Connection, key: &ApplicationKey, company: C
 pub async fn find_any(conn: &mut Connection, key: &ApplicationKey, id: GatewayId) -> Result<Option<OpenGateway>, Problem> {
     let row = sqlx::query_as!(
         Row,
-        r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret,
+        r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", secret_key, signing_secret,
                   previous_signing_secret, previous_signing_secret_until
            from gateways where id = $1"#,
         id.uuid(),

@@ -23,7 +23,7 @@ use crate::callers::{Area, Scope};
 use crate::companies::Companies;
 use crate::gateways::accounts::body::KnownDriver;
 use crate::gateways::credential::{GatewaySigningSecret, SecretKey};
-use crate::gateways::drivers;
+use crate::gateways::drivers::{self, Mode};
 use crate::gateways::state::Gateways;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::database::Connection;
@@ -135,6 +135,11 @@ impl Gateway {
 /// Decrypts the signing secret of a stored gateway, if it has one.
 fn signing_secret(key: &ApplicationKey, id: GatewayId, sealed: Option<&[u8]>) -> Result<Option<GatewaySigningSecret>, CannotOpen> {
     sealed.map(|sealed| GatewaySigningSecret::open(key, id, sealed)).transpose()
+}
+
+/// Whether a stored gateway moves real money, as far as its secret key says so.
+fn mode(key: &ApplicationKey, id: GatewayId, sealed: Option<&[u8]>) -> Option<Mode> {
+    sealed.and_then(|sealed| SecretKey::open(key, id, sealed).ok()).as_ref().and_then(Mode::of_key)
 }
 
 /// The five conventional routes, and the route that tests a gateway.

@@ -6,8 +6,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::callers::Caller;
-use crate::gateways::accounts::{Gateway, signing_secret};
-use crate::gateways::drivers::{self, Finding, ID_OF_TRANSACTION, PaymentUpdate, Reading};
+use crate::gateways::accounts::{Gateway, mode, signing_secret};
+use crate::gateways::drivers::{self, Finding, ID_OF_TRANSACTION, Mode, PaymentUpdate, Reading};
+use crate::gateways::genuine::OtherMode;
 use crate::gateways::state::Gateways;
 use crate::kernel::ids::GatewayId;
 use crate::kernel::json::JsonOptions;
@@ -70,7 +71,8 @@ impl Gateways {
             Ok(account) => {
                 checks = account.check(transaction.now);
                 if let Some(sample) = sample {
-                    let (found, update) = read_sample(account.read(&Value::Object(sample)));
+                    let mode = mode(&self.key, id, gateway.secret_key.as_deref());
+                    let (found, update) = read_sample(account.read(&Value::Object(sample)), mode);
                     checks.extend(found);
                     // The settings may show it as well as the sample.
                     checks.dedup_by(|check, before| check.subject == before.subject);
@@ -84,15 +86,20 @@ impl Gateways {
     }
 }
 
-fn read_sample(Reading { id, update, .. }: Reading) -> (Vec<Finding>, Option<Value>) {
-    match update {
-        Ok(Some(update)) => {
+fn read_sample(Reading { id, mode, update, .. }: Reading, of_gateway: Option<Mode>) -> (Vec<Finding>, Option<Value>) {
+    match (update, OtherMode::of(mode, of_gateway)) {
+        (Ok(None), _) => (vec![Finding::bad("sample", "Events of this type are ignored.")], None),
+        (_, Some(other)) => (vec![Finding::bad("sample", other.detail())], None),
+        (Ok(Some(update)), None) => {
             let ambiguous = id.as_ref() == Some(&update.transaction);
             let warning = ambiguous.then(|| Finding::bad("id", ID_OF_TRANSACTION));
-            (warning.into_iter().chain([Finding::good("sample", "The sample can be processed.")]).collect(), Some(show(&update)))
+            let read = match update.remarks.sentences() {
+                Some(remarks) => Finding::bad("sample", format!("The sample can be processed, but for this: {remarks}")),
+                None => Finding::good("sample", "The sample can be processed."),
+            };
+            (warning.into_iter().chain([read]).collect(), Some(show(&update)))
         }
-        Ok(None) => (vec![Finding::bad("sample", "Events of this type are ignored.")], None),
-        Err(refused) => (vec![Finding::bad("sample", refused.to_string())], None),
+        (Err(refused), None) => (vec![Finding::bad("sample", refused.to_string())], None),
     }
 }
 

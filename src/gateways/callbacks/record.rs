@@ -27,10 +27,10 @@ crate::read_only! {
         /// The status of the callback.
         #[filtered]
         status: Status,
-        /// Why the callback was refused or failed, as a word.
+        /// Why the callback was refused, ignored or failed, or was understood only in part, as a word.
         #[filtered]
         reason: Option<String>,
-        /// Why the callback was refused or failed, as a sentence.
+        /// Why the callback was refused, ignored or failed, or what of it was not understood, in sentences.
         detail: Option<String>,
         /// The length of the body, in bytes.
         body_size: i32,

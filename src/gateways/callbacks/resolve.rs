@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::gateways::callbacks::refusal::CallbackRefusal;
 use crate::gateways::open_gateways::OpenGateway;
 use crate::kernel::ids::{CompanyId, GatewayId, InvalidId};
+use crate::kernel::json;
 
 /// What a callback claims about itself, before it is verified.
 #[derive(Debug, Default)]
@@ -30,7 +31,7 @@ struct NamedInBody {
 impl Hints {
     /// A body that is not a JSON object gives no hints.
     pub fn read(headers: &HeaderMap, body: &Bytes) -> Self {
-        let named: NamedInBody = serde_json::from_slice(body).unwrap_or_default();
+        let named: NamedInBody = serde_json::from_slice(body).ok().or_else(|| json::read_evidence(body)).unwrap_or_default();
         let in_header = || headers.get("x-gateway-id").map(|value| value.to_str().unwrap_or_default().trim().parse());
         let gateway = named.gateway_uuid.map(|value| value.as_str().unwrap_or_default().parse()).or_else(in_header);
         Self { company: named.company_uuid, gateway }

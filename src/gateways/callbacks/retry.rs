@@ -13,7 +13,7 @@ use crate::gateways::callbacks::record::CallbackRecord;
 use crate::gateways::callbacks::refusal;
 use crate::gateways::drivers::NotUnderstood;
 use crate::gateways::genuine::GenuineCallback;
-use crate::gateways::ledger::{self, Failure, Status, UnprocessedCallback};
+use crate::gateways::ledger::{self, Closed, Failure, Status, UnprocessedCallback};
 use crate::gateways::open_gateways::OpenGateway;
 use crate::gateways::recording::{Acknowledgement, Recorded};
 use crate::gateways::state::Gateways;
@@ -164,15 +164,15 @@ async fn reprocess(
     let known = ledger::look_up(conn, &[&callback]).await?;
     let reports: Vec<_> = known.iter().filter_map(|known| known.report(&callback)).collect();
     let follows = ledger::what_follows(conn, &reports, now).await?;
-    let status = match (callback.update.clone(), follows.refusal(callback.id)) {
-        (Ok(Some(_)), None) => Status::Processed,
-        (Ok(None), _) => Status::Ignored,
-        (Err(not_understood), _) | (_, Some(not_understood)) => {
+    let refusal = follows.refusal(callback.id);
+    let closed = match refusal.map_or_else(|| Closed::of(&callback, &known[0]), Err) {
+        Ok(closed) => closed,
+        Err(not_understood) => {
             ledger::record_failure(conn, pending, &not_understood.clone().into(), now).await?;
             return Ok(Err(not_understood));
         }
     };
     ledger::write(conn, &[], &follows.entries, now).await?;
-    ledger::close(conn, pending.id, status, now).await?;
+    ledger::close(conn, pending.id, &closed, now).await?;
     Ok(Ok(()))
 }

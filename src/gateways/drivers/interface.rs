@@ -4,13 +4,14 @@
 //! verification does not compile.
 
 use std::fmt;
+use std::str::FromStr;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::gateways::credential::GatewaySigningSecret;
+use crate::gateways::credential::{GatewaySigningSecret, SecretKey};
 use crate::gateways::facts::Fact;
 
 /// A kind of gateway.
@@ -97,6 +98,8 @@ pub struct Reading {
     pub variant: Option<String>,
     /// The gateway's name for the type of event.
     pub kind: Option<String>,
+    /// Whether real money is meant, if the gateway says so.
+    pub mode: Option<Mode>,
     /// The facts in the event; `None` if the driver ignores events of this type.
     pub update: Result<Option<PaymentUpdate>, NotUnderstood>,
 }
@@ -110,6 +113,64 @@ pub struct PaymentUpdate {
     pub facts: Vec<Fact>,
     /// The gateway's own id of the payer, if the event has one.
     pub payer: Option<String>,
+    /// What else is there and cannot be read.
+    pub remarks: Remarks,
+}
+
+/// Whether money moves, or only tries of a developer are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Real payments.
+    Live,
+    /// Those of the gateway's test mode.
+    Test,
+}
+
+impl Mode {
+    /// The mode that a secret key says it is of: `sk_live_…`, `rk_test_…`.
+    pub fn of_key(key: &SecretKey) -> Option<Self> {
+        let mut parts = key.bytes().split(|byte| *byte == b'_').skip(1);
+        match parts.next()? {
+            b"live" => Some(Self::Live),
+            b"test" => Some(Self::Test),
+            _ => None,
+        }
+    }
+}
+
+/// What a callback contains and cannot be read, in sentences for its record. The rest of it is booked: a callback is evidence, and not a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remarks(Vec<String>);
+
+/// How much of a value is shown in a remark, in characters.
+const SHOWN: usize = 60;
+
+impl Remarks {
+    /// Adds a sentence, once.
+    pub fn add(&mut self, sentence: String) {
+        if !self.0.contains(&sentence) {
+            self.0.push(sentence);
+        }
+    }
+
+    /// Reads the id of an `order` or a `customer` of the company. Another value is remarked upon.
+    pub fn id<T: FromStr>(&mut self, of: &str, value: Option<&Value>) -> Option<T> {
+        let text = match value? {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let id = text.parse().ok();
+        if id.is_none() {
+            let shown: String = text.chars().take(SHOWN).collect();
+            self.add(format!("The {of} {shown:?} is none of Portico's ids."));
+        }
+        id
+    }
+
+    /// All of them; `None` if there is nothing to remark.
+    pub fn sentences(&self) -> Option<String> {
+        (!self.0.is_empty()).then(|| self.0.join(" "))
+    }
 }
 
 /// The body lacks something the driver needs.

@@ -38,7 +38,7 @@ impl Account for Manual {
 
     fn read(&self, _: &Value) -> Reading {
         let update = Err(NotUnderstood("A manual gateway does not accept callbacks.".to_owned()));
-        Reading { id: None, variant: None, kind: None, update }
+        Reading { id: None, variant: None, kind: None, mode: None, update }
     }
 
     fn warnings(&self) -> Vec<Finding> {

@@ -9,8 +9,8 @@ mod interface;
 mod manual;
 
 pub use interface::{
-    Account, Finding, GatewayDriver, ID_OF_TRANSACTION, Incoming, NotUnderstood, PaymentUpdate, Reading, SettingsError, SignatureError,
-    TRIAL, parse_settings, signing_key, try_out,
+    Account, Finding, GatewayDriver, ID_OF_TRANSACTION, Incoming, Mode, NotUnderstood, PaymentUpdate, Reading, Remarks, SettingsError,
+    SignatureError, TRIAL, parse_settings, signing_key, try_out,
 };
 
 /// All drivers. A new driver is added here.

@@ -70,54 +70,69 @@ impl<'a> Entry<'a> {
     /// at least one fact.
     pub fn of(payment: PaymentId, mut known: KnownFacts, reports: &[&'a Report<'a>]) -> Self {
         let before = known.state();
-        let (mut facts, mut events) = (Vec::new(), Vec::new());
+        let (mut facts, mut due) = (Vec::new(), Vec::new());
         for report in reports {
             for (position, fact) in (0..).zip(&report.facts) {
-                for (normalised, amount) in known.add(fact) {
-                    let data = data(report, payment, normalised, amount, fact, &known);
-                    let (company, subject) = (report.company, Some(payment.uuid()));
-                    let Report { request, trace, .. } = **report;
-                    events.push(NewEvent { company, name: normalised.event(), subject, owner: None, request, trace, data: data.into() });
-                }
+                due.extend(known.add(fact).into_iter().map(|(normalised, amount)| Due { report, normalised, amount, fact }));
                 let sequence = i32::try_from(known.number()).expect("two billion facts do not fit into memory");
                 facts.push(NewFact { payment, sequence, report, position, fact: fact.clone() });
             }
         }
         let state = known.state().expect("a report has at least one fact");
+        let events = due.into_iter().map(|due| due.event(payment, &state)).collect();
         Self { payment, about: reports[0], has_moved: before.as_ref() != Some(&state), state, facts, events }
     }
 }
 
-/// The `data` of a normalised event (decisions, sections 7 and 8). Values that the fact lacks come from the payment.
-fn data(
-    report: &Report<'_>,
-    payment: PaymentId,
+/// An event that became due by a fact.
+struct Due<'a> {
+    report: &'a Report<'a>,
     normalised: Normalised,
+    /// The amount of the refund, dispute or payment, as far as the fact says so.
     amount: Option<i64>,
-    fact: &Fact,
-    known: &KnownFacts,
-) -> Map<String, Value> {
-    // A total is of all refunds and names none of them.
-    let reference = Some(&fact.reference).filter(|reference| !reference.is_empty() && fact.kind != FactKind::RefundedInAll);
-    let mut data = members! {
-        "id": payment,
-        "public_id": payment,
-        "uuid": payment.uuid(),
-        "gateway": report.gateway,
-        "gateway_transaction_id": report.transaction,
-        "status": normalised.status(),
-        "amount": amount.or_else(|| known.amount()),
-        "currency": fact.currency.as_ref().or_else(|| known.currency()),
-    };
-    let optional = [
-        ("reference", reference.map(|reference| reference.clone().into())),
-        ("order_id", fact.order.or_else(|| known.order()).map(|order| order.to_string().into())),
-        ("customer_id", fact.customer.or_else(|| known.customer()).map(|customer| customer.to_string().into())),
-        ("message", fact.message.clone().map(Value::from)),
-    ];
-    data.extend(optional.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
-    data.extend(members! { "meta": {}, "additionalData": {} });
-    data
+    fact: &'a Fact,
+}
+
+impl Due<'_> {
+    fn event(self, payment: PaymentId, state: &State) -> NewEvent {
+        let Report { company, request, trace, .. } = *self.report;
+        let (name, subject) = (self.normalised.event(), Some(payment.uuid()));
+        NewEvent { company, name, subject, owner: None, request, trace, data: self.data(payment, state).into() }
+    }
+
+    /// The `data` of a normalised event (decisions, sections 7 and 8). Values that the fact lacks come from the payment. `payment` is the state that
+    /// follows from everything known when the event was published, so a subscriber sees when the event tells of what the payment has passed.
+    fn data(&self, payment: PaymentId, state: &State) -> Map<String, Value> {
+        let Self { report, fact, .. } = self;
+        // A total is of all refunds and names none of them.
+        let reference = Some(&fact.reference).filter(|reference| !reference.is_empty() && fact.kind != FactKind::RefundedInAll);
+        let mut data = members! {
+            "id": payment,
+            "public_id": payment,
+            "uuid": payment.uuid(),
+            "gateway": report.gateway,
+            "gateway_transaction_id": report.transaction,
+            "status": self.normalised.status(),
+            "amount": self.amount.or(state.amount),
+            "currency": fact.currency.as_ref().or(state.currency.as_ref()),
+            "payment": {
+                "status": state.status,
+                "amount": state.amount,
+                "refunded_amount": state.refunded,
+                "currency": state.currency,
+                "dispute": state.dispute,
+            },
+        };
+        let optional = [
+            ("reference", reference.map(|reference| reference.clone().into())),
+            ("order_id", fact.order.or(state.order).map(|order| order.to_string().into())),
+            ("customer_id", fact.customer.or(state.customer).map(|customer| customer.to_string().into())),
+            ("message", fact.message.clone().map(Value::from)),
+        ];
+        data.extend(optional.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+        data.extend(members! { "meta": {}, "additionalData": {} });
+        data
+    }
 }
 
 #[cfg(test)]

@@ -9,12 +9,12 @@ use crate::kernel::ids::{CustomerId, OrderId};
 pub struct Fact {
     /// The kind of fact.
     pub kind: FactKind,
-    /// The refund or dispute that the fact is about; empty if a payment has only one.
+    /// The capture, refund or dispute that the fact is about; empty if a payment has only one.
     pub reference: String,
     /// The amount of the refund, dispute or payment, in minor units; of a [`FactKind::RefundedInAll`] fact, the part of the total that
     /// is new, if the gateway says so.
     pub amount: Option<i64>,
-    /// The total of all refunds of the payment so far, if the gateway reports only that; in minor units.
+    /// The total of all refunds of the payment so far, if the gateway reports only that; in minor units. It counts what was released, too.
     pub total: Option<i64>,
     /// The currency of the amounts.
     pub currency: Option<Currency>,
@@ -35,8 +35,10 @@ pub enum FactKind {
     PaymentPending,
     /// An attempt to pay failed, or the payment was cancelled.
     PaymentFailed,
-    /// The payment succeeded.
+    /// The payment succeeded, or a part of it was captured.
     PaymentSucceeded,
+    /// An authorised amount was released without being paid. The gateway may count it among the refunds.
+    AuthorisationReleased,
     /// A refund is being processed.
     RefundPending,
     /// A refund was made.
@@ -47,6 +49,10 @@ pub enum FactKind {
     RefundedInAll,
     /// A payment method was saved.
     SetupSucceeded,
+    /// The payer's bank asks about the payment, which may become a dispute. No money has moved.
+    InquiryOpened,
+    /// The inquiry ended without a dispute.
+    InquiryClosed,
     /// The payer disputes the payment.
     DisputeCreated,
     /// A dispute changed.
@@ -123,11 +129,14 @@ impl Normalised {
 }
 
 impl FactKind {
-    /// Whether a payment can have several of these, each with its own reference.
+    /// Whether each of these has a reference: that of the event, if the gateway names none.
     pub fn is_one_of_several(self) -> bool {
         match self {
-            Self::PaymentPending | Self::PaymentFailed | Self::PaymentSucceeded | Self::SetupSucceeded => false,
+            Self::PaymentPending | Self::PaymentFailed | Self::PaymentSucceeded | Self::AuthorisationReleased | Self::SetupSucceeded => {
+                false
+            }
             Self::RefundPending | Self::RefundProcessed | Self::RefundFailed | Self::RefundedInAll => true,
+            Self::InquiryOpened | Self::InquiryClosed => true,
             Self::DisputeCreated | Self::DisputeUpdated | Self::DisputeWon | Self::DisputeLost => true,
         }
     }

@@ -41,6 +41,20 @@ impl Known {
     }
 }
 
+impl Known {
+    /// What the callback contains and was not booked, in sentences.
+    pub fn remarks(&self, callback: &GenuineCallback) -> Option<String> {
+        let mut remarks = callback.understood()?.remarks.clone();
+        if let Some(order) = callback.order().filter(|order| self.order != Some(*order)) {
+            remarks.add(format!("The company has no order {order}."));
+        }
+        if let Some(customer) = callback.customer().filter(|customer| self.customer != Some(*customer)) {
+            remarks.add(format!("The company has no customer {customer}."));
+        }
+        remarks.sentences()
+    }
+}
+
 /// Looks up what is known of the callbacks, in their order.
 ///
 /// Callbacks that were recorded before variants were have none: whatever has their key and their type repeats them.

@@ -7,6 +7,7 @@
 //! deadlock occurs.
 
 mod backlog;
+mod closed;
 mod follow;
 mod history;
 mod look_up;
@@ -17,6 +18,7 @@ mod write;
 use crate::kernel::database::{repeated, violated_constraint};
 
 pub use backlog::CallbackBacklog;
+pub use closed::Closed;
 pub use follow::what_follows;
 pub use history::{HistoryEntry, find_body, list_history, list_payments};
 pub use look_up::look_up;

@@ -5,6 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::gateways::drivers::NotUnderstood;
 use crate::gateways::genuine::GenuineCallback;
 use crate::gateways::ledger::Status;
+use crate::gateways::ledger::closed::Closed;
 use crate::kernel::database::{Connection, is_unavailable};
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CallbackId, GatewayId};
@@ -113,13 +114,15 @@ pub async fn lock_unprocessed(conn: &mut Connection, id: CallbackId) -> Result<b
     Ok(locked.is_some())
 }
 
-pub async fn close(conn: &mut Connection, id: CallbackId, status: Status, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn close(conn: &mut Connection, id: CallbackId, closed: &Closed, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "update callbacks set status = $2, reason = null, detail = null, due_at = null, attempts = attempts + 1, version = version + 1,
-                              updated_at = $3
+        "update callbacks set status = $2, reason = $3, detail = $4, due_at = null, attempts = attempts + 1, version = version + 1,
+                              updated_at = $5
          where id = $1",
         id.uuid(),
-        status as Status,
+        closed.status as Status,
+        closed.reason,
+        closed.detail,
         now,
     )
     .execute(conn)

@@ -7,6 +7,8 @@ use crate::events;
 use crate::gateways::facts::{self, Dispute, Entry, FactKind, Kind};
 use crate::gateways::genuine::GenuineCallback;
 use crate::gateways::ledger::Status;
+use crate::gateways::ledger::closed::Closed;
+use crate::gateways::ledger::look_up::Known;
 use crate::gateways::ledger::unprocessed::{Failure, next_attempt};
 use crate::gateways::money::Currency;
 use crate::kernel::database::{Connection, column};
@@ -32,11 +34,10 @@ pub struct NewCallback<'a> {
 
 impl<'a> NewCallback<'a> {
     /// A callback that is recorded together with what it contains, or with the reason why that was not understood.
-    pub fn read(callback: &'a GenuineCallback) -> Self {
-        match &callback.update {
-            Ok(Some(_)) => Self::with_status(callback, Status::Processed),
-            Ok(None) => Self::with_status(callback, Status::Ignored),
-            Err(not_understood) => Self::failed(callback, not_understood.clone().into()),
+    pub fn read(callback: &'a GenuineCallback, known: &Known) -> Self {
+        match Closed::of(callback, known) {
+            Ok(Closed { status, reason, detail }) => Self { reason, detail, ..Self::with_status(callback, status) },
+            Err(not_understood) => Self::failed(callback, not_understood.into()),
         }
     }
 

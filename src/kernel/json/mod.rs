@@ -1,5 +1,6 @@
 //! JSON request bodies, with strict validation.
 
+mod evidence;
 mod misfit;
 mod nesting;
 mod numbers;
@@ -15,6 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::kernel::problem::{Problem, ProblemCode, Sentence};
 
+pub use evidence::read_evidence;
 use objects::Objects;
 
 /// A JSON body of type `T`. A request without one is refused: what is cut off on its way, or sent to the wrong route, must not create or

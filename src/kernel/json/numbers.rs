@@ -53,12 +53,12 @@ pub(super) fn end_of_text(json: &[u8], mut at: usize) -> usize {
     json.len()
 }
 
-fn is_of_number(byte: u8) -> bool {
+pub(super) fn is_of_number(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E')
 }
 
 /// `None` if the number stays as it is, or is none.
-fn write_out(number: &[u8]) -> Result<Option<String>, NumberTooLong> {
+pub(super) fn write_out(number: &[u8]) -> Result<Option<String>, NumberTooLong> {
     let is_plain = number.len() <= ALWAYS_SHORT && memchr::memchr2(b'e', b'E', number).is_none();
     // The database has no negative zero.
     let is_negative_zero = || number[0] == b'-' && number[1..].iter().all(|byte| matches!(byte, b'0' | b'.'));

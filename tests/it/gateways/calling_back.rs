@@ -64,6 +64,7 @@ async fn a_callback_becomes_a_payment_of_its_order_and_an_event() {
         &json!({
             "id": payment["id"], "public_id": payment["id"], "uuid": payment["uuid"], "gateway": gateway["id"],
             "gateway_transaction_id": "pi_1", "status": "succeeded", "amount": 1999, "currency": "EUR",
+            "payment": { "status": "succeeded", "amount": 1999, "refunded_amount": 0, "currency": "EUR", "dispute": null },
             "order_id": order["id"], "customer_id": customer, "meta": {}, "additionalData": {},
         })
     );

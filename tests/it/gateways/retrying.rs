@@ -208,9 +208,7 @@ async fn a_callback_whose_event_cannot_be_published_has_no_payment_either() {
 async fn bodies_that_no_driver_understands_are_answered_so() {
     let world = World::new().await;
     let gateway = world.card().await;
-    for (number, body) in
-        ["", "x", "[]", "{}", "{\"type\":\"charge.succeeded\"}", "{\"type\":5}", "{\"type\":\"a\\u0000\"}"].into_iter().enumerate()
-    {
+    for (number, body) in ["", "x", "[]", "{}", "{\"type\":\"charge.succeeded\"}", "{\"type\":5}", "{\"type\":"].into_iter().enumerate() {
         let signature = crate::support::gateways::card_signature(SIGNING_SECRET, body, world.clock.now());
         let request = world.request(Method::POST, gateway["callback_path"].as_str().unwrap()).header("card-signature", &signature);
         request.body(body).send().await.refused(400, "callback_not_understood");

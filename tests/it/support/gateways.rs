@@ -71,22 +71,22 @@ impl World {
 }
 
 /// The signature header of a card provider.
-pub fn card_signature(secret: &str, body: &str, at: DateTime<Utc>) -> String {
+pub fn card_signature(secret: &str, body: impl AsRef<[u8]>, at: DateTime<Utc>) -> String {
     let time = at.timestamp();
-    format!("t={time},v1={}", sha256_hex(secret, &format!("{time}.{body}")))
+    format!("t={time},v1={}", hex::encode(sha256(secret, &[format!("{time}.").as_bytes(), body.as_ref()].concat())))
 }
 
 pub fn sha256_hex(secret: &str, message: &str) -> String {
-    hex::encode(sha256(secret, message))
+    hex::encode(sha256(secret, message.as_bytes()))
 }
 
 pub fn sha256_base64(secret: &str, message: &str) -> String {
-    STANDARD.encode(sha256(secret, message))
+    STANDARD.encode(sha256(secret, message.as_bytes()))
 }
 
-fn sha256(secret: &str, message: &str) -> Vec<u8> {
+fn sha256(secret: &str, message: &[u8]) -> Vec<u8> {
     let mut mac = <Hmac<Sha256> as KeyInit>::new_from_slice(secret.as_bytes()).unwrap();
-    mac.update(message.as_bytes());
+    mac.update(message);
     mac.finalize().into_bytes().to_vec()
 }
 

@@ -13,7 +13,7 @@ use crate::gateways::credential::GatewaySigningSecret;
 use crate::gateways::drivers::card::object::Object;
 use crate::gateways::drivers::hmac::HeaderSetting;
 use crate::gateways::drivers::{
-    Account, Finding, GatewayDriver, Incoming, Reading, SettingsError, SignatureError, TRIAL, parse_settings, signing_key, try_out,
+    Account, Finding, GatewayDriver, Incoming, Mode, Reading, SettingsError, SignatureError, TRIAL, parse_settings, signing_key, try_out,
 };
 
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl Account for CardAccount {
     }
 
     fn read(&self, body: &Value) -> Reading {
-        let text = |member: &str| body.get(member).and_then(Value::as_str).map(str::to_owned);
+        let text = |member: &str| body.get(member).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
         let (id, kind) = (text("id"), text("type"));
         let update = match (&kind, Object::of(body)) {
             (Some(kind), Some(object)) => events::understand(kind, &object),
@@ -78,7 +78,8 @@ impl Account for CardAccount {
             (Some(kind), None) if events::is_known(kind) => Err(object::lacks("data.object")),
             (Some(_), None) => Ok(None),
         };
-        Reading { id, variant: None, kind, update }
+        let mode = body.get("livemode").and_then(Value::as_bool).map(|live| if live { Mode::Live } else { Mode::Test });
+        Reading { id, variant: None, kind, mode, update }
     }
 
     fn warnings(&self) -> Vec<Finding> {

@@ -2,10 +2,18 @@
 
 use serde_json::Value;
 
-use crate::gateways::drivers::NotUnderstood;
+use crate::gateways::drivers::{NotUnderstood, Remarks};
 use crate::gateways::facts::{Fact, FactKind};
 use crate::gateways::money::{Currency, Unit, minor_units};
-use crate::kernel::ids::{CustomerId, OrderId};
+/// The unit of the provider's amounts ("Supported currencies", zero-decimal currencies and special cases): two currencies without decimals come in
+/// hundredths, and one with decimals comes without. All others have the minor unit of ISO 4217.
+fn unit(currency: &Currency) -> Unit {
+    match currency.as_str() {
+        "ISK" | "UGX" => Unit::Decimals(2),
+        "MGA" => Unit::Decimals(0),
+        _ => Unit::Minor,
+    }
+}
 
 /// `data.object`, and its previous attributes.
 pub struct Object<'a> {
@@ -29,14 +37,14 @@ impl<'a> Object<'a> {
         Self { object, before: None }
     }
 
-    /// The value at a JSON pointer without escapes. [`Value::pointer`] would copy every step to unescape it.
+    /// The value at a JSON pointer without escapes; an empty text is none. [`Value::pointer`] would copy every step to unescape it.
     pub fn get(&self, pointer: &str) -> Option<&'a Value> {
         let value = pointer.split('/').skip(1).try_fold(self.object, |value, member| value.get(member))?;
-        Some(value).filter(|value| !value.is_null())
+        Some(value).filter(|value| !is_empty(value))
     }
 
     pub fn text(&self, pointer: &str) -> Option<&'a str> {
-        self.get(pointer)?.as_str().filter(|text| !text.is_empty())
+        self.get(pointer)?.as_str()
     }
 
     /// The id of another object, given as an id or as the expanded object.
@@ -51,10 +59,21 @@ impl<'a> Object<'a> {
         self.id_of("/payment_intent").or_else(|| self.id_of("/charge")).or_else(|| self.id_of("/id")).ok_or_else(|| lacks("data.object.id"))
     }
 
-    /// An amount, which the provider gives in minor units.
+    /// The first of the amounts that is there.
     pub fn amount(&self, pointers: &[&str]) -> Result<i64, NotUnderstood> {
-        let value = pointers.iter().find_map(|pointer| self.get(pointer)).ok_or_else(|| lacks(pointers[0]))?;
-        minor_units(value, &self.currency()?, Unit::Minor).map_err(|error| NotUnderstood(format!("{} {error}.", pointers[0])))
+        let found = pointers.iter().find_map(|pointer| Some((pointer, self.get(pointer)?)));
+        let (pointer, value) = found.ok_or_else(|| lacks(pointers[0]))?;
+        self.minor_units(pointer, value)
+    }
+
+    /// An amount that may be missing.
+    pub fn amount_if_any(&self, pointer: &str) -> Result<Option<i64>, NotUnderstood> {
+        self.get(pointer).map(|value| self.minor_units(pointer, value)).transpose()
+    }
+
+    fn minor_units(&self, pointer: &str, value: &Value) -> Result<i64, NotUnderstood> {
+        let currency = self.currency()?;
+        minor_units(value, &currency, unit(&currency)).map_err(|error| NotUnderstood(format!("{pointer} {error}.")))
     }
 
     fn currency(&self) -> Result<Currency, NotUnderstood> {
@@ -62,29 +81,41 @@ impl<'a> Object<'a> {
     }
 
     /// The total of all refunds of a charge before the event.
-    pub fn refunded_before(&self) -> Option<i64> {
-        self.before?.get("amount_refunded")?.as_i64()
+    pub fn refunded_before(&self) -> Result<Option<i64>, NotUnderstood> {
+        let before = self.before.and_then(|before| before.get("amount_refunded")).filter(|value| !is_empty(value));
+        before.map(|value| self.minor_units("previous_attributes.amount_refunded", value)).transpose()
     }
 
     /// A fact that requires an amount.
-    pub fn sum(&self, kind: FactKind, pointers: &[&str]) -> Result<Fact, NotUnderstood> {
-        Ok(Fact { amount: Some(self.amount(pointers)?), currency: Some(self.currency()?), ..self.fact(kind) })
+    pub fn sum(&self, kind: FactKind, pointers: &[&str], remarks: &mut Remarks) -> Result<Fact, NotUnderstood> {
+        Ok(Fact { amount: Some(self.amount(pointers)?), currency: Some(self.currency()?), ..self.fact(kind, remarks) })
     }
 
     /// A fact with an amount if there is one.
-    pub fn note(&self, kind: FactKind, pointers: &[&str]) -> Fact {
-        self.sum(kind, pointers).unwrap_or_else(|_| self.fact(kind))
+    pub fn note(&self, kind: FactKind, pointers: &[&str], remarks: &mut Remarks) -> Fact {
+        let fact = self.fact(kind, remarks);
+        if pointers.iter().all(|pointer| self.get(pointer).is_none()) {
+            return fact;
+        }
+        match (self.amount(pointers), self.currency()) {
+            (Ok(amount), Ok(currency)) => Fact { amount: Some(amount), currency: Some(currency), ..fact },
+            (Err(NotUnderstood(why)), _) | (_, Err(NotUnderstood(why))) => {
+                remarks.add(why);
+                fact
+            }
+        }
     }
 
     /// A fact with the order and customer that the shop attached to the payment.
-    pub fn fact(&self, kind: FactKind) -> Fact {
-        let named = |names: &[&str]| names.iter().find_map(|name| self.text(name));
+    pub fn fact(&self, kind: FactKind, remarks: &mut Remarks) -> Fact {
+        let named = |names: &[&str]| names.iter().find_map(|name| self.get(name));
         let order = named(&["/metadata/order_id", "/metadata/order_uuid", "/metadata/order", "/client_reference_id"]);
         let customer = named(&["/metadata/customer_id", "/metadata/customer_uuid", "/metadata/customer"]);
-        Fact {
-            order: order.and_then(|id| id.parse::<OrderId>().ok()),
-            customer: customer.and_then(|id| id.parse::<CustomerId>().ok()),
-            ..Fact::new(kind)
-        }
+        Fact { order: remarks.id("order", order), customer: remarks.id("customer", customer), ..Fact::new(kind) }
     }
+}
+
+/// Whether there is no value: empty is not found.
+fn is_empty(value: &Value) -> bool {
+    value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty())
 }

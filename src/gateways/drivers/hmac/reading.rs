@@ -2,13 +2,10 @@
 
 use serde_json::Value;
 
-use crate::gateways::drivers::hmac::settings::{Meaning, OnceBy, Settings};
-use crate::gateways::drivers::{NotUnderstood, PaymentUpdate, Reading};
+use crate::gateways::drivers::hmac::settings::{ANY, Meaning, OnceBy, Settings};
+use crate::gateways::drivers::{NotUnderstood, PaymentUpdate, Reading, Remarks};
 use crate::gateways::facts::{Fact, FactKind, Normalised};
 use crate::gateways::money::{Currency, minor_units};
-
-/// The entry for event types that are not listed, and for gateways without event types.
-const ANY: &str = "*";
 
 pub fn read(settings: &Settings, body: &Value) -> Reading {
     let (id, kind) = (settings.pointers.id.text(body), settings.pointers.kind.text(body));
@@ -20,7 +17,7 @@ pub fn read(settings: &Settings, body: &Value) -> Reading {
         OnceBy::Id => None,
         OnceBy::IdAndType => variant(kind.as_deref(), settings.pointers.status.text(body).as_deref()),
     };
-    Reading { id, variant, kind, update }
+    Reading { id, variant, kind, mode: None, update }
 }
 
 /// Type and status, neither of which can be mistaken for the other.
@@ -50,33 +47,50 @@ fn lacks(member: &str) -> NotUnderstood {
 }
 
 fn update(settings: &Settings, normalised: Normalised, body: &Value) -> Result<PaymentUpdate, NotUnderstood> {
-    let pointers = &settings.pointers;
+    let (pointers, mut remarks) = (&settings.pointers, Remarks::default());
     let transaction = pointers.reference.text(body).ok_or_else(|| lacks("reference"))?;
     let kind = normalised.fact();
     let sum = match (sum(settings, body), kind) {
         (Ok((amount, currency)), _) => (Some(amount), Some(currency)),
         // These facts are meaningless without an amount.
         (Err(refused), FactKind::PaymentSucceeded | FactKind::RefundProcessed | FactKind::RefundFailed) => return Err(refused),
-        (Err(_), _) => (None, None),
+        (Err(NotUnderstood(why)), _) => {
+            if pointers.amount.find(body).is_some() {
+                remarks.add(why);
+            }
+            (None, None)
+        }
+    };
+    let reference = match kind {
+        FactKind::PaymentSucceeded => pointers.capture.text(body),
+        _ if kind.is_one_of_several() => pointers.part.text(body),
+        _ => None,
     };
     let fact = Fact {
-        reference: if kind.is_one_of_several() { pointers.part.text(body).unwrap_or_default() } else { String::new() },
+        reference: reference.unwrap_or_default(),
         amount: sum.0,
         currency: sum.1,
         message: pointers.message.text(body),
-        order: pointers.order.text(body).and_then(|id| id.parse().ok()),
-        customer: pointers.customer.text(body).and_then(|id| id.parse().ok()),
+        order: remarks.id("order", pointers.order.find(body)),
+        customer: remarks.id("customer", pointers.customer.find(body)),
         ..Fact::new(kind)
     };
-    Ok(PaymentUpdate { transaction, facts: vec![fact], payer: None })
+    Ok(PaymentUpdate { transaction, facts: vec![fact], payer: None, remarks })
 }
 
 fn sum(settings: &Settings, body: &Value) -> Result<(i64, Currency), NotUnderstood> {
-    let stated = settings.pointers.currency.text(body).and_then(|text| text.parse().ok());
-    let currency = stated.or_else(|| settings.currency.clone()).ok_or_else(|| lacks("currency"))?;
+    let currency = currency(settings, body)?;
     let value = settings.pointers.amount.find(body).ok_or_else(|| lacks("amount"))?;
-    let amount = minor_units(value, &currency, settings.amount_unit).map_err(|error| NotUnderstood(format!("The amount {error}.")))?;
+    let amount = minor_units(value, &currency, settings.unit(&currency)).map_err(|error| NotUnderstood(format!("The amount {error}.")))?;
     Ok((amount, currency))
+}
+
+/// The currency that the callback names. Only where it names none, that of the settings applies: another one would be a wrong amount.
+fn currency(settings: &Settings, body: &Value) -> Result<Currency, NotUnderstood> {
+    match settings.pointers.currency.find(body) {
+        Some(stated) => stated.as_str().and_then(|text| text.trim().parse().ok()).ok_or_else(|| lacks("currency")),
+        None => settings.currency.clone().ok_or_else(|| lacks("currency")),
+    }
 }
 
 #[cfg(test)]
@@ -128,6 +142,68 @@ mod tests {
         assert_eq!(variant(by_status.clone(), json!({ "id": 7, "status": "DONE" })).as_deref(), Some("\nDONE"));
         assert_eq!(variant(by_status, json!({ "id": 7 })), None);
         assert_eq!(variant(json!({ "once_by": "id" }), json!({ "id": 7, "type": "paid" })), None);
+    }
+
+    #[test]
+    fn captures_are_told_apart_where_the_settings_point_to_them() {
+        let settings = settings(
+            json!({ "events": { "captured": "payment.succeeded" }, "pointers": { "capture": "/data/capture", "part": "/data/refund" } }),
+        );
+        let data = json!({ "id": "t1", "amount": 5, "currency": "EUR", "capture": "c1", "refund": "r1" });
+        assert_eq!(read(&settings, &json!({ "type": "captured", "data": data })).update.unwrap().unwrap().facts[0].reference, "c1");
+    }
+
+    #[test]
+    fn the_first_pointer_that_finds_a_value_counts_and_empty_is_none() {
+        let settings =
+            settings(json!({ "events": { "paid": "payment.succeeded" }, "pointers": { "amount": ["/data/gross", "/data/amount"] } }));
+        for gross in ["", " "] {
+            let data = json!({ "id": "t1", "gross": gross, "amount": 500, "currency": "EUR" });
+            let update = read(&settings, &json!({ "type": "paid", "data": data })).update.unwrap().unwrap();
+            assert_eq!(update.facts[0].amount, Some(500), "{gross:?}");
+        }
+    }
+
+    #[test]
+    fn a_currency_that_cannot_be_read_is_not_that_of_the_settings() {
+        let settings = settings(json!({ "events": { "paid": "payment.succeeded" }, "currency": "EUR", "amount_unit": "major" }));
+        let read_in = |currency: Value| {
+            let data = json!({ "id": "t1", "amount": "100.00", "currency": currency });
+            read(&settings, &json!({ "type": "paid", "data": data })).update.map(|update| update.unwrap().facts.remove(0).currency)
+        };
+        for unreadable in [json!("USDT"), json!(978), json!(["USD"])] {
+            assert_eq!(read_in(unreadable.clone()), Err(lacks("currency")), "{unreadable}");
+        }
+        for missing in [json!(null), json!("")] {
+            assert_eq!(read_in(missing), Ok("EUR".parse().ok()));
+        }
+    }
+
+    #[test]
+    fn a_gateway_may_have_decimals_of_its_own() {
+        let in_shillings = |more: Value| {
+            let mut all = json!({ "events": { "paid": "payment.succeeded" } });
+            all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let data = json!({ "id": "t1", "amount": 500, "currency": "UGX" });
+            read(&settings(all), &json!({ "type": "paid", "data": data })).update.unwrap().unwrap().facts[0].amount
+        };
+        assert_eq!(in_shillings(json!({})), Some(500));
+        assert_eq!(in_shillings(json!({ "decimals": { "UGX": 2 } })), Some(5));
+        assert_eq!(in_shillings(json!({ "decimals": { "*": 2 } })), Some(5));
+        assert_eq!(in_shillings(json!({ "decimals": { "*": 2, "UGX": 0 } })), Some(500));
+    }
+
+    #[test]
+    fn what_is_there_and_cannot_be_read_is_told() {
+        let settings = settings(
+            json!({ "events": { "open": "payment.pending" }, "pointers": { "order": "/data/order", "customer": "/data/customer" } }),
+        );
+        let told = |data: Value| read(&settings, &json!({ "type": "open", "data": data })).update.unwrap().unwrap().remarks.sentences();
+        let remarks = told(json!({ "id": "t1", "amount": "many", "currency": "EUR", "order": "cart-7", "customer": 8 })).unwrap();
+        for words in ["The amount is not a number", "The order \"cart-7\"", "The customer \"8\""] {
+            assert!(remarks.contains(words), "{words}: {remarks}");
+        }
+        assert_eq!(told(json!({ "id": "t1" })), None);
     }
 
     #[test]

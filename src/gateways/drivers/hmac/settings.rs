@@ -9,6 +9,9 @@ use serde_json::Value;
 use crate::gateways::facts::Normalised;
 use crate::gateways::money::{Currency, Unit};
 
+/// The entry for what is not listed: types of events, and currencies.
+pub const ANY: &str = "*";
+
 /// The field `settings` of a gateway.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,9 +26,52 @@ pub struct Settings {
     #[serde(default)]
     pub events: BTreeMap<String, Meaning>,
     #[serde(default)]
-    pub amount_unit: Unit,
+    pub amount_unit: AmountUnit,
+    /// The decimals of currencies in the gateway's minor units, where they are not those of ISO 4217.
+    #[serde(default)]
+    pub decimals: Decimals,
     /// The currency of amounts that are sent without one.
     pub currency: Option<Currency>,
+}
+
+impl Settings {
+    /// The unit of the gateway's amounts in a currency.
+    pub fn unit(&self, currency: &Currency) -> Unit {
+        match self.amount_unit {
+            AmountUnit::Major => Unit::Major,
+            AmountUnit::Minor => self.decimals.of(currency).map_or(Unit::Minor, Unit::Decimals),
+        }
+    }
+}
+
+/// The unit of amounts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AmountUnit {
+    #[default]
+    Minor,
+    Major,
+}
+
+/// Decimals by currency; `*` stands for all that are not named.
+#[derive(Debug, Default, Deserialize)]
+#[serde(try_from = "BTreeMap<String, usize>")]
+pub struct Decimals(BTreeMap<String, usize>);
+
+impl TryFrom<BTreeMap<String, usize>> for Decimals {
+    type Error = &'static str;
+
+    fn try_from(decimals: BTreeMap<String, usize>) -> Result<Self, Self::Error> {
+        let names_one = |name: &str| name == ANY || name.parse::<Currency>().is_ok_and(|currency| currency.as_str() == name);
+        let fits = decimals.iter().all(|(name, decimals)| names_one(name) && *decimals <= 6);
+        fits.then_some(Self(decimals)).ok_or("This must be numbers from 0 to 6 by currency, such as {\"UGX\": 2}.")
+    }
+}
+
+impl Decimals {
+    fn of(&self, currency: &Currency) -> Option<usize> {
+        self.0.get(currency.as_str()).or_else(|| self.0.get(ANY)).copied()
+    }
 }
 
 /// How callbacks are signed.
@@ -133,6 +179,8 @@ pub struct Pointers {
     pub reference: Pointer,
     /// The gateway's name of the refund or dispute.
     pub part: Pointer,
+    /// The gateway's name of the capture, if it pays an authorisation in parts.
+    pub capture: Pointer,
     pub amount: Pointer,
     pub currency: Pointer,
     pub order: Pointer,
@@ -150,6 +198,7 @@ impl Default for Pointers {
             status: nowhere(),
             reference: at("/data/id"),
             part: nowhere(),
+            capture: nowhere(),
             amount: at("/data/amount"),
             currency: at("/data/currency"),
             order: nowhere(),
@@ -159,7 +208,8 @@ impl Default for Pointers {
     }
 }
 
-/// A JSON pointer (RFC 6901), or a list of which the first that finds a value applies; null or an empty list finds nothing.
+/// A JSON pointer (RFC 6901), or a list of which the first that finds a value applies. An empty text is no value. Null or an empty list finds
+/// nothing.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(try_from = "PointerForm")]
 pub struct Pointer(Vec<String>);
@@ -188,13 +238,14 @@ impl TryFrom<PointerForm> for Pointer {
 
 impl Pointer {
     pub fn find<'a>(&self, body: &'a Value) -> Option<&'a Value> {
-        self.0.iter().find_map(|pointer| body.pointer(pointer).filter(|value| !value.is_null()))
+        let is_empty = |value: &Value| value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty());
+        self.0.iter().find_map(|pointer| body.pointer(pointer).filter(|value| !is_empty(value)))
     }
 
     /// A string, or a number as a string: gateways send ids as either.
     pub fn text(&self, body: &Value) -> Option<String> {
         match self.find(body)? {
-            Value::String(text) if !text.is_empty() => Some(text.clone()),
+            Value::String(text) => Some(text.clone()),
             Value::Number(number) => Some(number.to_string()),
             _ => None,
         }
@@ -241,6 +292,9 @@ mod tests {
         assert_eq!(refused(with("pointers", json!({ "sum": "/amount" }))), "pointers.sum");
         assert_eq!(refused(with("events", json!({ "paid": "payment.paid" }))), "events.paid");
         assert_eq!(refused(with("amount_unit", json!("cents"))), "amount_unit");
+        for decimals in [json!({ "UGX": 9 }), json!({ "ugx": 2 }), json!({ "shillings": 2 }), json!(2)] {
+            assert_eq!(refused(with("decimals", decimals)), "decimals");
+        }
         assert_eq!(refused(with("currency", json!("dollars"))), "currency");
     }
 }

@@ -14,14 +14,19 @@ pub struct KnownFacts {
     /// What was to be paid, by how far the payment got. The last one counts: a payment that failed after it was pending counts as failed.
     /// The order of two attempts is unknown, so of several sums the largest counts.
     paid: BTreeMap<FactKind, (Option<i64>, Option<Currency>)>,
+    /// What was paid in parts, by reference. The parts add up.
+    captures: BTreeMap<String, i64>,
+    /// How much of what had been authorised was released.
+    released: i64,
     is_set_up: bool,
-    refunds: Refunds,
+    /// By currency. Money in another one than the payment's does not give the payment back.
+    refunds: BTreeMap<Option<Currency>, Refunds>,
     /// By reference.
     disputes: BTreeMap<String, Dispute>,
     currency: Option<Currency>,
     order: Option<OrderId>,
     customer: Option<CustomerId>,
-    /// The events that have become due, each with the refund or dispute that it is about; all but [`Normalised::RefundProcessed`].
+    /// The events that have become due, each with the capture, refund or dispute that it is about; all but [`Normalised::RefundProcessed`].
     due: BTreeSet<(Normalised, String)>,
 }
 
@@ -37,23 +42,54 @@ impl KnownFacts {
         least(&mut self.currency, fact.currency.as_ref());
         least(&mut self.order, fact.order.as_ref());
         least(&mut self.customer, fact.customer.as_ref());
+        let reported = self.reported(fact.currency.as_ref());
         match fact.kind {
-            FactKind::PaymentPending | FactKind::PaymentFailed | FactKind::PaymentSucceeded => {
-                let sum = (fact.amount, fact.currency.clone());
-                let largest = self.paid.entry(fact.kind).or_insert_with(|| sum.clone());
-                *largest = sum.max(largest.clone());
-            }
+            FactKind::PaymentPending | FactKind::PaymentFailed | FactKind::PaymentSucceeded => self.pay(fact),
+            FactKind::AuthorisationReleased => self.released = fact.amount.unwrap_or(0).max(self.released),
             FactKind::SetupSucceeded => self.is_set_up = true,
             FactKind::DisputeCreated | FactKind::DisputeUpdated => self.dispute(&fact.reference, Dispute::Open),
             FactKind::DisputeWon => self.dispute(&fact.reference, Dispute::Won),
             FactKind::DisputeLost => self.dispute(&fact.reference, Dispute::Lost),
-            FactKind::RefundPending | FactKind::RefundProcessed | FactKind::RefundFailed | FactKind::RefundedInAll => {}
+            FactKind::RefundPending | FactKind::RefundProcessed | FactKind::RefundFailed | FactKind::RefundedInAll => {
+                self.refunds.entry(fact.currency.clone()).or_default().add(fact);
+            }
+            FactKind::InquiryOpened | FactKind::InquiryClosed => {}
         }
-        let reported = self.refunds.reported();
-        self.refunds.add(fact);
-        let growth = self.refunds.reported() - reported;
+        let growth = self.reported(fact.currency.as_ref()) - reported;
         let due = once(fact).filter(|due| self.due.insert(due.clone())).map(|(normalised, _)| (normalised, fact.amount));
         due.into_iter().chain((growth > 0).then_some((Normalised::RefundProcessed, Some(growth)))).collect()
+    }
+
+    fn pay(&mut self, fact: &Fact) {
+        let is_part = fact.kind == FactKind::PaymentSucceeded && !fact.reference.is_empty();
+        let sum = (fact.amount.filter(|_| !is_part), fact.currency.clone());
+        let largest = self.paid.entry(fact.kind).or_insert_with(|| sum.clone());
+        *largest = sum.max(largest.clone());
+        if is_part {
+            let captured = self.captures.entry(fact.reference.clone()).or_default();
+            *captured = fact.amount.unwrap_or(0).max(*captured);
+        }
+    }
+
+    /// Whether all that had been authorised was released. What a gateway calls a refund then gives nothing back.
+    fn was_never_paid(&self) -> bool {
+        self.released > 0 && self.paid.contains_key(&FactKind::PaymentFailed) && !self.paid.contains_key(&FactKind::PaymentSucceeded)
+    }
+
+    /// The sum of the refunds in this currency that the facts report.
+    fn reported(&self, currency: Option<&Currency>) -> i64 {
+        if self.was_never_paid() {
+            return 0;
+        }
+        self.refunds.get(&currency.cloned()).map_or(0, |refunds| refunds.reported(self.released))
+    }
+
+    /// What was given back of the payment.
+    fn refunded(&self) -> i64 {
+        if self.was_never_paid() {
+            return 0;
+        }
+        self.refunds.get(&self.currency().cloned()).map_or(0, |refunds| refunds.refunded(self.released))
     }
 
     /// A decision is final, whatever arrives later about the time before it.
@@ -65,33 +101,22 @@ impl KnownFacts {
         }
     }
 
-    fn sum(&self) -> Option<&(Option<i64>, Option<Currency>)> {
-        self.paid.values().next_back()
-    }
-
     /// The amount of the payment, in minor units.
-    pub fn amount(&self) -> Option<i64> {
-        self.sum()?.0
+    fn amount(&self) -> Option<i64> {
+        let (kind, (whole, _)) = self.paid.last_key_value()?;
+        let in_parts = self.captures.values().copied().fold(0, i64::saturating_add);
+        // The amount of a payment that was paid in parts is their sum, whatever else is known of it.
+        if *kind == FactKind::PaymentSucceeded && !self.captures.is_empty() { (*whole).max(Some(in_parts)) } else { *whole }
     }
 
     /// The currency of its amounts.
-    pub fn currency(&self) -> Option<&Currency> {
-        self.sum().and_then(|(_, currency)| currency.as_ref()).or(self.currency.as_ref())
-    }
-
-    /// The order that was paid.
-    pub fn order(&self) -> Option<OrderId> {
-        self.order
-    }
-
-    /// The customer who paid.
-    pub fn customer(&self) -> Option<CustomerId> {
-        self.customer
+    fn currency(&self) -> Option<&Currency> {
+        self.paid.last_key_value().and_then(|(_, (_, currency))| currency.as_ref()).or(self.currency.as_ref())
     }
 
     /// The state; `None` if nothing is known.
     pub fn state(&self) -> Option<State> {
-        let (amount, refunded) = (self.amount(), self.refunds.refunded());
+        let (amount, refunded) = (self.amount(), self.refunded());
         let dispute = self.disputes.values().copied().max();
         let is_setup = self.paid.is_empty() && self.is_set_up;
         let status = match dispute {
@@ -115,17 +140,19 @@ impl KnownFacts {
     }
 }
 
-/// The event that this fact makes due, if no other has.
+/// The event that this fact makes due, if no other has. Whatever tells of a dispute first tells that there is one.
 fn once(fact: &Fact) -> Option<(Normalised, String)> {
     match fact.kind {
-        FactKind::PaymentSucceeded => Some((Normalised::PaymentSucceeded, String::new())),
+        FactKind::PaymentSucceeded => Some((Normalised::PaymentSucceeded, fact.reference.clone())),
         FactKind::PaymentFailed => Some((Normalised::PaymentFailed, String::new())),
         FactKind::PaymentPending => Some((Normalised::PaymentPending, String::new())),
         FactKind::SetupSucceeded => Some((Normalised::SetupSucceeded, String::new())),
         FactKind::RefundFailed => Some((Normalised::RefundFailed, fact.reference.clone())),
-        FactKind::DisputeCreated => Some((Normalised::ChargebackCreated, fact.reference.clone())),
+        FactKind::DisputeCreated | FactKind::DisputeUpdated | FactKind::DisputeWon | FactKind::DisputeLost => {
+            Some((Normalised::ChargebackCreated, fact.reference.clone()))
+        }
         FactKind::RefundPending | FactKind::RefundProcessed | FactKind::RefundedInAll => None,
-        FactKind::DisputeUpdated | FactKind::DisputeWon | FactKind::DisputeLost => None,
+        FactKind::AuthorisationReleased | FactKind::InquiryOpened | FactKind::InquiryClosed => None,
     }
 }
 

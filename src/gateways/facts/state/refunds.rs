@@ -7,7 +7,7 @@ use crate::gateways::facts::{Fact, FactKind};
 /// Sums are wider than amounts, so that no number of the largest amounts exceeds them.
 type Sum = i128;
 
-/// The refunds that the facts about a payment report. Of repeated facts about one refund, the largest amount counts.
+/// The refunds in one currency that the facts about a payment report. Of repeated facts about one refund, the largest amount counts.
 #[derive(Clone, Debug, Default)]
 pub struct Refunds {
     /// The refunds that were made, by reference.
@@ -20,7 +20,7 @@ pub struct Refunds {
     one_by_one: Sum,
     /// The sum of what failed.
     came_back: Sum,
-    /// The largest total of all refunds.
+    /// The largest total of all refunds, and of what was released.
     in_all: i64,
     /// Whether a total did not say what is new in it.
     has_bare_total: bool,
@@ -87,10 +87,15 @@ impl Refunds {
         }
     }
 
-    /// The refunded amount, in minor units. A refund that was made and then failed does not count. A gateway that reports both each
-    /// refund and the total reports the same money twice, so the larger of the two sums counts.
-    pub fn refunded(&self) -> i64 {
-        amount(self.one_by_one.max(Sum::from(self.in_all) - self.came_back).max(0))
+    /// The refunded amount, in minor units, if so much of what had been authorised was released. A refund that was made and then failed does
+    /// not count. A gateway that reports both each refund and the total reports the same money twice, so the larger of the two sums counts.
+    pub fn refunded(&self, released: i64) -> i64 {
+        amount(self.one_by_one.max(self.total(released) - self.came_back).max(0))
+    }
+
+    /// The largest total of all refunds alone.
+    fn total(&self, released: i64) -> Sum {
+        (Sum::from(self.in_all) - Sum::from(released)).max(0)
     }
 
     /// The sum of the refunds that the facts report, in minor units. `refund.processed` is published whenever it grows, with the amount
@@ -100,9 +105,9 @@ impl Refunds {
     /// larger count of the two applies. Every fact then adds the amount of its own refund or nothing, in whatever order the facts arrive.
     ///
     /// A total that does not say what is new in it cannot be matched. From the first of these on, the largest total is the least that
-    /// was refunded, and what one fact adds depends on those before it.
-    pub fn reported(&self) -> i64 {
-        amount(if self.has_bare_total { self.matched.max(self.in_all.into()) } else { self.matched })
+    /// was refunded, and what one fact adds depends on those before it. Learning later that some of it was released makes the sum smaller.
+    pub fn reported(&self, released: i64) -> i64 {
+        amount(if self.has_bare_total { self.matched.max(self.total(released)) } else { self.matched })
     }
 }
 

@@ -137,7 +137,7 @@ proptest! {
             let mut refunds = Refunds::default();
             for (so_far, fact) in (1..).zip(&facts) {
                 refunds.add(fact);
-                prop_assert_eq!((refunds.refunded(), refunds.reported()), refunds_as_defined(&facts[..so_far]));
+                prop_assert_eq!((refunds.refunded(0), refunds.reported(0)), refunds_as_defined(&facts[..so_far]));
             }
         }
     }
@@ -173,6 +173,71 @@ fn the_states_of_a_payment() {
     assert_eq!(status(&[paid.clone(), fact(DisputeLost, "d", 1000), fact(DisputeUpdated, "d", 1000)]), Status::Disputed);
     let (setup, ..) = arrive(&[fact(SetupSucceeded, "", 0)]);
     assert_eq!((setup.kind, setup.status, setup.amount), (Kind::Setup, Status::Succeeded, None));
+}
+
+#[test]
+fn a_released_authorisation_is_a_payment_that_failed() {
+    use FactKind::*;
+    let (held, released) = (fact(PaymentPending, "", 5000), fact(AuthorisationReleased, "", 5000));
+    let (cancelled, told_as_refund) = (fact(PaymentFailed, "", 5000), fact(RefundProcessed, "re_1", 5000));
+    let (state, published, amounts) = arrive(&[held.clone(), cancelled.clone(), released.clone(), told_as_refund.clone()]);
+    assert_eq!((state.status, state.refunded, amounts), (Status::Failed, 0, vec![]));
+    assert_eq!(
+        published.iter().map(|(normalised, _)| *normalised).collect::<Vec<_>>(),
+        [Normalised::PaymentFailed, Normalised::PaymentPending]
+    );
+    let (other_order, ..) = arrive(&[told_as_refund, released, cancelled, held]);
+    assert_eq!(other_order, state);
+}
+
+#[test]
+fn of_a_part_that_was_captured_the_rest_is_released_and_not_refunded() {
+    use FactKind::*;
+    let (captured, released) = (fact(PaymentSucceeded, "", 3000), fact(AuthorisationReleased, "", 2000));
+    let refund = fact(RefundedInAll, "2500", 500);
+    for facts in [vec![captured.clone(), released.clone(), refund.clone()], vec![released.clone(), refund, captured.clone()]] {
+        let (state, _, amounts) = arrive(&facts);
+        assert_eq!((state.status, state.refunded, amounts), (Status::PartiallyRefunded, 500, vec![500]));
+    }
+    let (state, ..) = arrive(&[captured, bare_total(2500), released]);
+    assert_eq!(state.refunded, 500, "what was released can be learnt later");
+}
+
+#[test]
+fn captures_in_parts_add_up() {
+    use FactKind::*;
+    let parts = [fact(PaymentSucceeded, "cap_1", 3000), fact(PaymentSucceeded, "cap_2", 7000)];
+    let (state, published, _) = arrive(&[fact(PaymentPending, "", 10_000), parts[1].clone(), parts[0].clone(), parts[1].clone()]);
+    assert_eq!((state.status, state.amount), (Status::Succeeded, Some(10_000)));
+    assert_eq!(
+        published.iter().filter(|(normalised, _)| *normalised == Normalised::PaymentSucceeded).count(),
+        2,
+        "each capture has its event"
+    );
+}
+
+#[test]
+fn a_refund_in_another_currency_does_not_give_the_payment_back() {
+    use FactKind::*;
+    let euros = Fact { currency: "EUR".parse().ok(), ..fact(RefundProcessed, "re_1", 1000) };
+    for facts in [[fact(PaymentSucceeded, "", 1000), euros.clone()], [euros, fact(PaymentSucceeded, "", 1000)]] {
+        let (state, _, amounts) = arrive(&facts);
+        assert_eq!((state.status, state.refunded, amounts), (Status::Succeeded, 0, vec![1000]));
+    }
+}
+
+#[test]
+fn an_inquiry_moves_no_money_and_whatever_tells_of_a_dispute_first_publishes_it() {
+    use FactKind::*;
+    let chargebacks = |facts: &[Fact]| {
+        let (state, published, _) = arrive(facts);
+        (state.status, published.iter().filter(|(normalised, _)| *normalised == Normalised::ChargebackCreated).count())
+    };
+    let (paid, inquiry) = (fact(PaymentSucceeded, "", 1000), fact(InquiryOpened, "dp_1", 1000));
+    assert_eq!(chargebacks(&[paid.clone(), inquiry.clone(), fact(InquiryClosed, "dp_1", 1000)]), (Status::Succeeded, 0));
+    let escalated = [paid.clone(), inquiry, fact(DisputeUpdated, "dp_1", 1000), fact(DisputeCreated, "dp_1", 1000)];
+    assert_eq!(chargebacks(&escalated), (Status::Disputed, 1));
+    assert_eq!(chargebacks(&[paid, fact(DisputeLost, "dp_1", 1000)]), (Status::Disputed, 1), "created never came");
 }
 
 #[test]

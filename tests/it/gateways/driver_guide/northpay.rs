@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use super::gateways::GatewaySigningSecret;
 use super::gateways::drivers::{
-    Account, Finding, GatewayDriver, Incoming, NotUnderstood, PaymentUpdate, Reading, SettingsError, SignatureError, TRIAL, parse_settings,
-    signing_key, try_out,
+    Account, Finding, GatewayDriver, Incoming, NotUnderstood, PaymentUpdate, Reading, Remarks, SettingsError, SignatureError, TRIAL,
+    parse_settings, signing_key, try_out,
 };
 use super::gateways::facts::{Fact, FactKind};
 use super::gateways::money::Currency;
@@ -72,7 +72,7 @@ impl Account for NorthpayAccount {
             Some("payment") => understand(&self.settings, &body["payment"]),
             _ => Ok(None),
         };
-        Reading { id, variant: None, kind, update }
+        Reading { id, variant: None, kind, mode: None, update }
     }
 
     fn warnings(&self) -> Vec<Finding> {
@@ -99,7 +99,7 @@ struct Payment {
     state: State,
     cents: u32,
     currency: Currency,
-    order: Option<String>,
+    order: Option<Value>,
     refunds: Vec<Refund>,
 }
 
@@ -119,14 +119,15 @@ struct Refund {
 
 fn understand(settings: &Settings, payment: &Value) -> Result<Option<PaymentUpdate>, NotUnderstood> {
     let payment = Payment::deserialize(payment).map_err(|error| NotUnderstood(format!("The payment cannot be read: {error}.")))?;
-    let facts = facts(&payment);
-    let update = PaymentUpdate { transaction: payment.number, facts, payer: None };
+    let mut remarks = Remarks::default();
+    let facts = facts(&payment, &mut remarks);
+    let update = PaymentUpdate { transaction: payment.number, facts, payer: None, remarks };
     Ok(Some(update).filter(|_| payment.shop == settings.shop))
 }
 
 /// What the callback says about the payment, in the terms that all gateways share.
-fn facts(payment: &Payment) -> Vec<Fact> {
-    let order = payment.order.as_deref().and_then(|id| id.parse().ok());
+fn facts(payment: &Payment, remarks: &mut Remarks) -> Vec<Fact> {
+    let order = remarks.id("order", payment.order.as_ref());
     let fact = |kind, cents| Fact { amount: Some(i64::from(cents)), currency: Some(payment.currency.clone()), order, ..Fact::new(kind) };
     let state = match payment.state {
         State::Open => FactKind::PaymentPending,

@@ -3,47 +3,52 @@
 use serde_json::Value;
 
 use crate::gateways::drivers::card::object::{Object, lacks};
-use crate::gateways::drivers::{NotUnderstood, PaymentUpdate};
+use crate::gateways::drivers::{NotUnderstood, PaymentUpdate, Remarks};
 use crate::gateways::facts::{Fact, FactKind};
 
 type Facts = Result<Vec<Fact>, NotUnderstood>;
 
 /// Reads the facts from the object of an event.
-type Reader = fn(&Object<'_>) -> Facts;
+type Reader = fn(&Object<'_>, &mut Remarks) -> Facts;
 
 /// The event types that are understood, and how they are read.
 fn reader(kind: &str) -> Option<Reader> {
     Some(match kind {
-        "payment_intent.succeeded" => |intent| one(intent.sum(FactKind::PaymentSucceeded, &["/amount_received", "/amount"])),
-        "payment_intent.payment_failed" => |intent| one(Ok(with_message(intent, FactKind::PaymentFailed, "/last_payment_error/message"))),
-        "payment_intent.canceled" => |intent| one(Ok(with_message(intent, FactKind::PaymentFailed, "/cancellation_reason"))),
-        "payment_intent.processing" | "payment_intent.amount_capturable_updated" => |intent| one(Ok(pending(intent, "/amount"))),
+        "payment_intent.succeeded" => |intent, remarks| paid(intent, "/amount_received", remarks),
+        "payment_intent.payment_failed" => |intent, remarks| Ok(failed(intent, "/last_payment_error/message", remarks)),
+        "payment_intent.canceled" => |intent, remarks| Ok(failed(intent, "/cancellation_reason", remarks)),
+        "payment_intent.processing" | "payment_intent.amount_capturable_updated" => {
+            |intent, remarks| Ok(pending(intent, "/amount", remarks))
+        }
         "checkout.session.completed" => completed,
-        "checkout.session.async_payment_succeeded" => |session| one(session.sum(FactKind::PaymentSucceeded, &["/amount_total"])),
-        "checkout.session.async_payment_failed" => |session| one(Ok(session.note(FactKind::PaymentFailed, &["/amount_total"]))),
-        "checkout.session.expired" => {
-            |session| one(Ok(Fact { message: Some("expired".to_owned()), ..session.note(FactKind::PaymentFailed, &["/amount_total"]) }))
+        "checkout.session.async_payment_succeeded" => {
+            |session, remarks| one(session.sum(FactKind::PaymentSucceeded, &["/amount_total"], remarks))
         }
-        "charge.succeeded" => |charge| match charge.get("/captured") {
-            Some(Value::Bool(false)) => one(Ok(pending(charge, "/amount"))),
-            _ => one(charge.sum(FactKind::PaymentSucceeded, &["/amount"])),
+        "checkout.session.async_payment_failed" => {
+            |session, remarks| Ok(vec![session.note(FactKind::PaymentFailed, &["/amount_total"], remarks)])
+        }
+        "checkout.session.expired" => |session, remarks| {
+            Ok(vec![Fact { message: Some("expired".to_owned()), ..session.note(FactKind::PaymentFailed, &["/amount_total"], remarks) }])
         },
-        "charge.captured" => |charge| one(charge.sum(FactKind::PaymentSucceeded, &["/amount_captured", "/amount"])),
-        "charge.pending" => |charge| one(Ok(pending(charge, "/amount"))),
-        "charge.failed" => |charge| one(Ok(with_message(charge, FactKind::PaymentFailed, "/failure_message"))),
-        "charge.expired" => |charge| one(Ok(with_message(charge, FactKind::PaymentFailed, "/failure_message"))),
+        "charge.succeeded" => |charge, remarks| match is_authorised_only(charge) {
+            true => Ok(pending(charge, "/amount", remarks)),
+            false => one(charge.sum(FactKind::PaymentSucceeded, &["/amount_captured", "/amount"], remarks)),
+        },
+        "charge.captured" => |charge, remarks| paid(charge, "/amount_captured", remarks),
+        "charge.pending" => |charge, remarks| Ok(pending(charge, "/amount", remarks)),
+        "charge.failed" | "charge.expired" => |charge, remarks| Ok(failed(charge, "/failure_message", remarks)),
         "charge.refunded" => refunded,
-        "refund.created" | "refund.updated" | "charge.refund.updated" => |refund| one(self::refund(refund)),
-        "refund.failed" => |refund| one(named(refund, FactKind::RefundFailed)),
-        "charge.dispute.created" => |dispute| one(disputed(dispute, FactKind::DisputeCreated)),
+        "refund.created" | "refund.updated" | "charge.refund.updated" => |refund, remarks| one(self::refund(refund, remarks)),
+        "refund.failed" => |refund, remarks| one(named(refund, FactKind::RefundFailed, remarks)),
+        "charge.dispute.created" => |dispute, remarks| one(disputed(dispute, FactKind::DisputeCreated, remarks)),
         "charge.dispute.updated" | "charge.dispute.funds_withdrawn" | "charge.dispute.funds_reinstated" => {
-            |dispute| one(disputed(dispute, FactKind::DisputeUpdated))
+            |dispute, remarks| one(disputed(dispute, FactKind::DisputeUpdated, remarks))
         }
-        "charge.dispute.closed" => |dispute| match dispute.text("/status") {
-            Some("lost") => one(disputed(dispute, FactKind::DisputeLost)),
-            _ => one(disputed(dispute, FactKind::DisputeWon)),
+        "charge.dispute.closed" => |dispute, remarks| match dispute.text("/status") {
+            Some("lost") => one(disputed(dispute, FactKind::DisputeLost, remarks)),
+            _ => one(disputed(dispute, FactKind::DisputeWon, remarks)),
         },
-        "setup_intent.succeeded" => |intent| one(Ok(intent.fact(FactKind::SetupSucceeded))),
+        "setup_intent.succeeded" => |intent, remarks| Ok(vec![intent.fact(FactKind::SetupSucceeded, remarks)]),
         _ => return None,
     })
 }
@@ -55,7 +60,8 @@ pub fn is_known(kind: &str) -> bool {
 
 pub fn understand(kind: &str, object: &Object<'_>) -> Result<Option<PaymentUpdate>, NotUnderstood> {
     let Some(read) = reader(kind) else { return Ok(None) };
-    let facts = read(object)?;
+    let mut remarks = Remarks::default();
+    let facts = read(object, &mut remarks)?;
     if facts.is_empty() {
         return Ok(None);
     }
@@ -63,68 +69,105 @@ pub fn understand(kind: &str, object: &Object<'_>) -> Result<Option<PaymentUpdat
         Some(FactKind::SetupSucceeded) => object.id_of("/setup_intent").map_or_else(|| object.transaction(), Ok)?,
         _ => object.transaction()?,
     };
-    Ok(Some(PaymentUpdate { transaction, facts, payer: object.id_of("/customer") }))
+    Ok(Some(PaymentUpdate { transaction, facts, payer: object.id_of("/customer"), remarks }))
 }
 
 fn one(fact: Result<Fact, NotUnderstood>) -> Facts {
     fact.map(|fact| vec![fact])
 }
 
-fn pending(object: &Object<'_>, amount: &str) -> Fact {
-    object.note(FactKind::PaymentPending, &[amount])
+fn pending(object: &Object<'_>, amount: &str, remarks: &mut Remarks) -> Vec<Fact> {
+    vec![object.note(FactKind::PaymentPending, &[amount], remarks)]
 }
 
-fn with_message(object: &Object<'_>, kind: FactKind, message: &str) -> Fact {
-    Fact { message: object.text(message).map(str::to_owned), ..object.note(kind, &["/amount"]) }
+fn failed(object: &Object<'_>, message: &str, remarks: &mut Remarks) -> Vec<Fact> {
+    vec![Fact { message: object.text(message).map(str::to_owned), ..object.note(FactKind::PaymentFailed, &["/amount"], remarks) }]
 }
 
 /// A completed session is paid, pending, or has saved a payment method. The price of a subscription is reported by the payment
 /// intents of its invoices.
-fn completed(session: &Object<'_>) -> Facts {
+fn completed(session: &Object<'_>, remarks: &mut Remarks) -> Facts {
     match (session.text("/mode"), session.text("/payment_status")) {
         (Some("subscription"), _) if session.get("/payment_intent").is_none() => Ok(Vec::new()),
-        (Some("setup"), _) => one(Ok(session.fact(FactKind::SetupSucceeded))),
-        (_, Some("unpaid")) => one(Ok(pending(session, "/amount_total"))),
+        (Some("setup"), _) => Ok(vec![session.fact(FactKind::SetupSucceeded, remarks)]),
+        (_, Some("unpaid")) => Ok(pending(session, "/amount_total", remarks)),
         // Only a session with one of these statuses is paid.
-        (_, Some("paid" | "no_payment_required")) => one(session.sum(FactKind::PaymentSucceeded, &["/amount_total"])),
+        (_, Some("paid" | "no_payment_required")) => one(session.sum(FactKind::PaymentSucceeded, &["/amount_total"], remarks)),
         _ => Err(lacks("data.object.payment_status")),
     }
 }
 
-/// The refunds of a charge: individually if the event contains them, else their total.
-fn refunded(charge: &Object<'_>) -> Facts {
+/// Whether the amount of the charge is held for the shop, and nothing has been paid.
+fn is_authorised_only(charge: &Object<'_>) -> bool {
+    charge.get("/captured") == Some(&Value::Bool(false))
+}
+
+/// What was paid at last: all that was authorised, or a part.
+fn paid(object: &Object<'_>, part: &str, remarks: &mut Remarks) -> Facts {
+    let (paid, authorised) = (object.sum(FactKind::PaymentSucceeded, &[part, "/amount"], remarks)?, object.amount_if_any("/amount")?);
+    // Of several captures, the provider counts as returned only what the last one left.
+    let returned = object.amount_if_any("/amount_refunded")?;
+    let rest = authorised.zip(paid.amount).map(|(authorised, paid)| authorised - paid);
+    let released = rest.map(|rest| returned.map_or(rest, |returned| rest.min(returned)));
+    Ok([Some(paid), released.and_then(|released| self::released(object, released, remarks))].into_iter().flatten().collect())
+}
+
+/// Some of what was authorised is held no longer. The provider counts it among the refunds of the charge.
+fn released(object: &Object<'_>, amount: i64, remarks: &mut Remarks) -> Option<Fact> {
+    let fact = || Fact { amount: Some(amount), ..object.note(FactKind::AuthorisationReleased, &["/amount"], remarks) };
+    (amount > 0).then(fact)
+}
+
+/// What was released of the authorisation, and the refunds of what was captured: individually if the event contains them, else their total.
+fn refunded(charge: &Object<'_>, remarks: &mut Remarks) -> Facts {
+    let (authorised, returned) = (charge.amount_if_any("/amount")?, charge.amount_if_any("/amount_refunded")?.unwrap_or(0));
+    if is_authorised_only(charge) {
+        let cancelled = Fact { message: Some("released".to_owned()), ..charge.note(FactKind::PaymentFailed, &["/amount"], remarks) };
+        return Ok([Some(cancelled), released(charge, returned, remarks)].into_iter().flatten().collect());
+    }
+    let rest = authorised.zip(charge.amount_if_any("/amount_captured")?).map_or(0, |(authorised, captured)| authorised - captured);
+    let released = released(charge, rest.min(returned), remarks);
     let shown = charge.get("/refunds/data").and_then(Value::as_array).filter(|refunds| !refunds.is_empty());
-    if let Some(refunds) = shown {
-        return refunds.iter().map(|each| refund(&Object::inner(each))).collect();
-    }
-    let total = charge.amount(&["/amount_refunded"])?;
-    let added = charge.refunded_before().map(|before| (total - before).max(0));
-    let in_all = Fact {
-        amount: added,
-        total: Some(total),
-        reference: total.to_string(),
-        ..charge.sum(FactKind::RefundedInAll, &["/amount_refunded"])?
+    let refunds = match shown {
+        Some(refunds) => refunds.iter().map(|each| refund(&Object::inner(each), remarks)).collect::<Facts>()?,
+        None => in_all(charge, released.as_ref().and_then(|fact| fact.amount).unwrap_or(0), remarks)?.into_iter().collect(),
     };
-    Ok(vec![in_all])
+    Ok(released.into_iter().chain(refunds).collect())
 }
 
-fn refund(refund: &Object<'_>) -> Result<Fact, NotUnderstood> {
+/// The total of all refunds, which counts what was released: nothing if there is nothing else in it.
+fn in_all(charge: &Object<'_>, released: i64, remarks: &mut Remarks) -> Result<Option<Fact>, NotUnderstood> {
+    let total = charge.amount(&["/amount_refunded"])?;
+    let refunded = |total: i64| (total - released).max(0);
+    let added = charge.refunded_before()?.map(|before| (refunded(total) - refunded(before)).max(0));
+    let fact = charge.sum(FactKind::RefundedInAll, &["/amount_refunded"], remarks)?;
+    let fact = Fact { amount: added, total: Some(total), reference: total.to_string(), ..fact };
+    Ok(Some(fact).filter(|_| refunded(total) > 0 || released == 0))
+}
+
+fn refund(refund: &Object<'_>, remarks: &mut Remarks) -> Result<Fact, NotUnderstood> {
     match refund.text("/status") {
-        Some("pending" | "requires_action") => named(refund, FactKind::RefundPending),
-        Some("failed" | "canceled") => named(refund, FactKind::RefundFailed),
-        _ => named(refund, FactKind::RefundProcessed),
+        Some("pending" | "requires_action") => named(refund, FactKind::RefundPending, remarks),
+        Some("failed" | "canceled") => named(refund, FactKind::RefundFailed, remarks),
+        _ => named(refund, FactKind::RefundProcessed, remarks),
     }
 }
 
-fn named(refund: &Object<'_>, kind: FactKind) -> Result<Fact, NotUnderstood> {
+fn named(refund: &Object<'_>, kind: FactKind, remarks: &mut Remarks) -> Result<Fact, NotUnderstood> {
     let reference = refund.id_of("/id").ok_or_else(|| lacks("data.object.id"))?;
     let message = refund.text("/failure_reason").map(str::to_owned);
-    Ok(Fact { reference, message, ..refund.sum(kind, &["/amount"])? })
+    Ok(Fact { reference, message, ..refund.sum(kind, &["/amount"], remarks)? })
 }
 
-fn disputed(dispute: &Object<'_>, kind: FactKind) -> Result<Fact, NotUnderstood> {
+/// A dispute, or an inquiry that may become one: it moves no money, and ends as an inquiry or with the status of a dispute.
+fn disputed(dispute: &Object<'_>, kind: FactKind, remarks: &mut Remarks) -> Result<Fact, NotUnderstood> {
+    let kind = match dispute.text("/status") {
+        Some("warning_closed") => FactKind::InquiryClosed,
+        Some(status) if status.starts_with("warning_") => FactKind::InquiryOpened,
+        _ => kind,
+    };
     let reference = dispute.id_of("/id").ok_or_else(|| lacks("data.object.id"))?;
-    Ok(Fact { reference, message: dispute.text("/reason").map(str::to_owned), ..dispute.note(kind, &["/amount"]) })
+    Ok(Fact { reference, message: dispute.text("/reason").map(str::to_owned), ..dispute.note(kind, &["/amount"], remarks) })
 }
 
 #[cfg(test)]

@@ -72,6 +72,66 @@ fn an_authorised_charge_is_not_paid_yet() {
 }
 
 #[test]
+fn what_is_released_of_an_authorisation_was_never_paid_nor_refunded() {
+    let told = |kind: &str, object: Value| {
+        let facts = understood(kind, json!({ "object": object })).facts;
+        facts.into_iter().map(|fact| (fact.kind, fact.amount, fact.total)).collect::<Vec<_>>()
+    };
+    let charge = |captured: bool, part: i64, returned: i64| json!({ "id": "ch_1", "amount": 5000, "captured": captured, "amount_captured": part, "amount_refunded": returned, "currency": "usd" });
+    assert_eq!(
+        told("charge.refunded", charge(false, 0, 5000)),
+        [(PaymentFailed, Some(5000), None), (AuthorisationReleased, Some(5000), None)]
+    );
+    let released = (AuthorisationReleased, Some(2000), None);
+    assert_eq!(told("charge.captured", charge(true, 3000, 2000)), [(PaymentSucceeded, Some(3000), None), released]);
+    assert_eq!(told("charge.refunded", charge(true, 3000, 2000)), [released]);
+    assert_eq!(told("charge.refunded", charge(true, 3000, 2500)), [released, (RefundedInAll, None, Some(2500))]);
+    assert_eq!(told("charge.captured", charge(true, 3000, 0)), [(PaymentSucceeded, Some(3000), None)], "another capture may follow");
+    let intent = json!({ "id": "pi_1", "amount": 5000, "amount_received": 3000, "currency": "usd" });
+    assert_eq!(told("payment_intent.succeeded", intent), [(PaymentSucceeded, Some(3000), None), released]);
+    let event = json!({ "object": charge(true, 3000, 2500), "previous_attributes": { "amount_refunded": 2000 } });
+    let sum = &understood("charge.refunded", event).facts[1];
+    assert_eq!((sum.amount, sum.total), (Some(500), Some(2500)));
+}
+
+#[test]
+fn amounts_come_in_the_units_of_the_provider() {
+    for (currency, amount, minor) in
+        [("ugx", 500, 5), ("isk", 500, 5), ("mga", 5, 500), ("jpy", 500, 500), ("bhd", 500, 500), ("huf", 500, 500)]
+    {
+        let charge = json!({ "id": "ch_1", "amount": 1_000_000, "amount_refunded": amount, "currency": currency });
+        let event = json!({ "object": charge, "previous_attributes": { "amount_refunded": 0 } });
+        let sum = &understood("charge.refunded", event).facts[0];
+        assert_eq!((sum.amount, sum.total), (Some(minor), Some(minor)), "{currency}");
+    }
+}
+
+#[test]
+fn an_inquiry_is_no_dispute_until_it_becomes_one() {
+    let kind_of = |kind: &str, status: &str| {
+        let dispute = json!({ "id": "dp_1", "charge": "ch_1", "amount": 1000, "currency": "usd", "status": status });
+        understood(kind, json!({ "object": dispute })).facts[0].kind
+    };
+    assert_eq!(kind_of("charge.dispute.created", "warning_needs_response"), InquiryOpened);
+    assert_eq!(kind_of("charge.dispute.updated", "warning_under_review"), InquiryOpened);
+    assert_eq!(kind_of("charge.dispute.closed", "warning_closed"), InquiryClosed);
+    assert_eq!(kind_of("charge.dispute.updated", "needs_response"), DisputeUpdated);
+}
+
+#[test]
+fn what_is_there_and_cannot_be_read_is_told() {
+    let pending = json!({ "id": "pi_1", "amount": "a lot", "currency": "usd", "metadata": { "order_id": "cart-7", "customer_id": 5 } });
+    let update = understood("payment_intent.processing", json!({ "object": pending }));
+    assert_eq!((update.facts[0].kind, update.facts[0].amount), (PaymentPending, None));
+    let remarks = update.remarks.sentences().unwrap();
+    for words in ["The order \"cart-7\"", "The customer \"5\"", "/amount is not a number"] {
+        assert!(remarks.contains(words), "{words}: {remarks}");
+    }
+    let told = json!({ "id": "pi_1", "amount": "", "metadata": { "order_id": "" } });
+    assert_eq!(understood("payment_intent.processing", json!({ "object": told })).remarks.sentences(), None);
+}
+
+#[test]
 fn a_refunded_charge_tells_its_refunds_or_what_they_come_to() {
     let charge = |more: Value| {
         let mut charge = json!({ "id": "ch_1", "amount": 1000, "amount_refunded": 500, "currency": "usd" });
