@@ -160,6 +160,11 @@ pub async fn lock_episode(conn: &mut Connection, subscription: SubscriptionId) -
     .await
 }
 
+/// How the latest failed attempt at an endpoint ended: with a status, or with a word of the attempt log and its reason.
+pub async fn find_last_failure(conn: &mut Connection, subscription: SubscriptionId) -> Result<Option<String>, sqlx::Error> {
+    sqlx::query_scalar!("select last_failure from endpoints where subscription_id = $1", subscription.uuid()).fetch_one(conn).await
+}
+
 /// Stores which notice the operators have been given.
 pub async fn record_notice(
     conn: &mut Connection,

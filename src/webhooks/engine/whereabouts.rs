@@ -24,6 +24,7 @@ pub struct Whereabouts {
     /// How the latest attempt ended.
     pub status: Option<i16>,
     pub error: Option<String>,
+    pub reason: Option<String>,
 }
 
 /// Finds the delivery; `None` if there is none, or none any more.
@@ -48,12 +49,12 @@ pub async fn find(
                     (select ahead.id from waiting as ahead
                      where ahead.subscription_id = own.subscription_id and ahead.chain = own.chain and ahead.lane <> 2 limit 1)
                 ) as "behind: DeliveryId",
-                endpoints.open_until, last.status as "status?", last.error as "error?"
+                endpoints.open_until, last.status as "status?", last.error as "error?", last.reason as "reason?"
          from delivery
          join endpoints on endpoints.subscription_id = $3
          left join waiting as own on own.id = delivery.id and own.lane = 2
          left join lateral (
-             select status, error from attempts where attempts.delivery_id = delivery.id order by number desc limit 1
+             select status, error, reason from attempts where attempts.delivery_id = delivery.id order by number desc limit 1
          ) as last on true"#,
         company.uuid(),
         event.uuid(),

@@ -137,10 +137,11 @@ impl Facts {
 
     /// What a delivery waits for, or how it ended.
     fn follow(&self, found: &Whereabouts, now: DateTime<Utc>, gates: &mut Vec<Gate>) -> Verdict {
-        let answer = match (&found.error, found.status) {
-            (Some(error), _) => format!("the latest attempt ended with {error}"),
-            (None, Some(status)) => format!("the endpoint answered {status}"),
-            (None, None) => "no attempt has ended".to_owned(),
+        let answer = match (&found.error, &found.reason, found.status) {
+            (_, _, Some(status)) => format!("the endpoint answered {status}"),
+            (Some(error), Some(reason), None) => format!("the latest attempt ended with {error} ({reason})"),
+            (Some(error), None, None) => format!("the latest attempt ended with {error}"),
+            (None, _, None) => "no attempt has ended".to_owned(),
         };
         let (gate, verdict) = match found.state.as_str() {
             "delivered" => (Gate::passed("answered", format!("Delivered at attempt {}: {answer}.", found.attempts)), Verdict::Delivered),

@@ -13,6 +13,7 @@ mod fairness;
 mod fanning_out;
 mod figures;
 mod health;
+mod kept_connections;
 mod neighbours;
 mod neutral_replays;
 mod ordering;

@@ -85,6 +85,10 @@ pub struct Columns {
     pub durations_ms: Vec<i32>,
     pub statuses: Vec<Option<i16>>,
     pub faults: Vec<Option<&'static str>>,
+    /// What says more than the words of the faults.
+    pub reasons: Vec<Option<&'static str>>,
+    /// How often the requests were sent again.
+    pub resends: Vec<i16>,
     pub request_headers: Vec<String>,
     pub response_headers: Vec<Option<String>>,
     pub response_bodies: Vec<Option<Vec<u8>>>,
@@ -117,6 +121,8 @@ impl Columns {
         self.certificates.push(attempt.outcome.certificate_expires_at);
         self.statuses.push(answer.map(|answer| answer.status.as_u16().cast_signed()));
         self.faults.push(attempt.outcome.fault.map(Fault::as_str));
+        self.reasons.push(attempt.outcome.fault.and_then(Fault::reason));
+        self.resends.push(attempt.outcome.resends);
         self.request_headers.push(attempt.request_headers.clone());
         self.response_headers.push(answer.map(|answer| as_json(&answer.headers)));
         self.response_bodies.push(answer.map(|answer| answer.body.clone()));

@@ -34,9 +34,10 @@ pub async fn record_attempts(
         r#"with results as (
              select * from unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::timestamptz[], $5::timestamptz[], $6::integer[], $7::smallint[],
                                   $8::text[], $9::text[], $10::text[], $11::bytea[], $12::text[], $13::timestamptz[], $21::smallint[],
-                                  $22::timestamptz[])
+                                  $22::timestamptz[], $26::text[], $27::smallint[])
              as results (attempt_id, delivery_id, number, started_at, ended_at, duration_ms, status, error,
-                         request_headers, response_headers, response_body, state, due_at, bucket, certificate_expires_at)
+                         request_headers, response_headers, response_body, state, due_at, bucket, certificate_expires_at,
+                         reason, resends)
          ), endpoint as materialized (
              select subscription_id, in_flight, open_until, cancelled_before, paused from endpoints
              where subscription_id = any($14) order by subscription_id for no key update
@@ -46,9 +47,10 @@ pub async fn record_attempts(
              returning in_flight.*, results.*,
                        case when results.state = 'retrying' and in_flight.cancelled then 'cancelled' else results.state end as next
          ), logged as (
-             insert into attempts (id, delivery_id, number, started_at, duration_ms, status, error,
+             insert into attempts (id, delivery_id, number, started_at, duration_ms, status, error, reason, resends,
                                    request_headers, response_headers, response_body)
-             select attempt_id, delivery_id, number, started_at, duration_ms, status, error, request_headers, response_headers, response_body
+             select attempt_id, delivery_id, number, started_at, duration_ms, status, error, reason, resends,
+                    request_headers, response_headers, response_body
              from landed
          ), repeated as (
              insert into waiting (id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, lane, due_at, attempts,
@@ -72,7 +74,9 @@ pub async fn record_attempts(
              select subscription_id, count(*)::integer as deliveries,
                     max(ended_at) filter (where state = 'delivered' and replay_of is null) as succeeded_at,
                     max(ended_at) filter (where state <> 'delivered' and replay_of is null) as failed_at,
-                    min(certificate_expires_at) as certificate_expires_at
+                    min(certificate_expires_at) as certificate_expires_at,
+                    (array_agg(coalesce(status::text, concat_ws(' ', error, reason)) order by ended_at desc)
+                     filter (where state <> 'delivered' and replay_of is null))[1] as failure
              from landed group by subscription_id
          ), failed as (
              select subscription_id, count(*)::integer as failures, min(ended_at) as first_at
@@ -111,6 +115,7 @@ pub async fn record_attempts(
                  failing_since = case when succeeded_at is null then coalesce(failing_since, first_at) else first_at end,
                  last_success_at = greatest(last_success_at, succeeded_at),
                  last_failure_at = greatest(last_failure_at, failed_at),
+                 last_failure = coalesce(failure, last_failure),
                  certificate_expires_at = coalesce(of_each.certificate_expires_at, endpoints.certificate_expires_at),
                  open_until = case when succeeded_at is null and failed_at is null then open_until
                                    when coalesce(failures, 0) + case when succeeded_at is null then consecutive_failures else 0 end >= $16
@@ -156,6 +161,8 @@ pub async fn record_attempts(
         worker.uuid(),
         oldest_recent(now),
         &refill.in_flight,
+        &columns.reasons as &[Option<&str>],
+        &columns.resends,
     )
     .fetch_all(conn)
     .await?;
