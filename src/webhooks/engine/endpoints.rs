@@ -80,10 +80,10 @@ pub async fn lock(conn: &mut Connection, subscription: SubscriptionId) -> Result
     Ok(())
 }
 
-/// Resets the health of the endpoint, because enabling a subscription implies that its endpoint works.
+/// Resets the health of the endpoint, because enabling a subscription implies that its endpoint works. What it has asked for is forgotten.
 pub async fn reset_health(conn: &mut Connection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "update endpoints set consecutive_failures = 0, failing_since = null, open_until = null,
+        "update endpoints set consecutive_failures = 0, failing_since = null, open_until = null, silent_until = null,
                               held_until = case when held_until is not null then '-infinity'::timestamptz end
          where subscription_id = $1",
         subscription.uuid(),
@@ -93,11 +93,14 @@ pub async fn reset_health(conn: &mut Connection, subscription: SubscriptionId) -
     Ok(())
 }
 
-/// Forgets the certificate of the endpoint, because its URL is another.
-pub async fn forget_certificate(conn: &mut Connection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
-    sqlx::query!("update endpoints set certificate_expires_at = null where subscription_id = $1", subscription.uuid())
-        .execute(conn)
-        .await?;
+/// Forgets the certificate of the endpoint and what it has asked for, because its URL is another.
+pub async fn forget_what_it_told(conn: &mut Connection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update endpoints set certificate_expires_at = null, silent_until = null where subscription_id = $1",
+        subscription.uuid(),
+    )
+    .execute(conn)
+    .await?;
     Ok(())
 }
 

@@ -21,6 +21,8 @@ pub struct Whereabouts {
     pub behind: Option<DeliveryId>,
     /// When the circuit of the endpoint lets attempts through again, if it is not closed.
     pub open_until: Option<DateTime<Utc>>,
+    /// Until when the endpoint has asked to be left alone.
+    pub silent_until: Option<DateTime<Utc>>,
     /// How the latest attempt ended.
     pub status: Option<i16>,
     pub error: Option<String>,
@@ -49,7 +51,7 @@ pub async fn find(
                     (select ahead.id from waiting as ahead
                      where ahead.subscription_id = own.subscription_id and ahead.chain = own.chain and ahead.lane <> 2 limit 1)
                 ) as "behind: DeliveryId",
-                endpoints.open_until, last.status as "status?", last.error as "error?", last.reason as "reason?"
+                endpoints.open_until, endpoints.silent_until, last.status as "status?", last.error as "error?", last.reason as "reason?"
          from delivery
          join endpoints on endpoints.subscription_id = $3
          left join waiting as own on own.id = delivery.id and own.lane = 2

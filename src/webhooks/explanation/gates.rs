@@ -65,8 +65,20 @@ impl Verdict {
 }
 
 impl Gate {
-    pub(super) const NAMES: [&'static str; 11] =
-        ["published", "addressed", "owner", "registered", "wanted", "enabled", "delivery", "paused", "order", "circuit", "answered"];
+    pub(super) const NAMES: [&'static str; 12] = [
+        "published",
+        "addressed",
+        "owner",
+        "registered",
+        "wanted",
+        "enabled",
+        "delivery",
+        "paused",
+        "order",
+        "silence",
+        "circuit",
+        "answered",
+    ];
 
     fn passed(name: &'static str, detail: impl Into<String>) -> Self {
         Self { name, passed: true, detail: detail.into() }
@@ -157,6 +169,11 @@ impl Facts {
             _ if found.behind.is_some() => {
                 let ahead = found.behind.map(|ahead| ahead.to_string()).unwrap_or_default();
                 (Gate::stopped("order", format!("It waits until the delivery before it has ended: {ahead}.")), Verdict::Waiting)
+            }
+            _ if found.due_at.is_some() && found.silent_until.is_some_and(|until| until > now) => {
+                let until = found.silent_until.map(timestamp).unwrap_or_default();
+                let detail = format!("The endpoint has asked to be left alone (Retry-After) until {until}; {answer}.");
+                (Gate::stopped("silence", detail), Verdict::Waiting)
             }
             _ if !found.is_replay && found.due_at.is_some() && found.open_until.is_some_and(|until| until > now) => {
                 let until = found.open_until.map(timestamp).unwrap_or_default();

@@ -125,6 +125,15 @@ async fn a_delivery_that_waits_for_another_or_for_the_circuit_says_so() {
     let held = world.publish("order.updated").await;
     world.deliver().await;
     world.explains(held, &webhook, "waiting", "circuit", "attempts are held back until").await;
+
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("busy.test").await;
+    receiver.will([Reply::with(429, "retry-after", "600")]);
+    let asked = world.publish("order.created").await;
+    world.deliver().await;
+    let silent = "The endpoint has asked to be left alone (Retry-After) until 2026-05-21T10:25:00.000+00:00";
+    world.explains(asked, &webhook, "waiting", "silence", silent).await;
+    world.explains(asked, &webhook, "waiting", "silence", "the endpoint answered 429").await;
 }
 
 #[tokio::test]

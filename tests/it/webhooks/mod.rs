@@ -24,6 +24,7 @@ mod replaying;
 mod retention;
 mod retrying;
 mod rotating;
+mod silence;
 mod subscribing;
 mod targets;
 mod test_events;
