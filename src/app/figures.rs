@@ -121,9 +121,12 @@ impl Figures {
         gauge(registry, "portico_webhook_deliveries_in_flight", "Deliveries in flight, in all instances", |told| {
             told.backlog.in_flight as f64
         });
-        gauge(registry, "portico_webhook_circuits_open", "Endpoints with an open circuit that holds deliveries back", |told| {
-            told.backlog.open_circuits as f64
-        });
+        gauge(
+            registry,
+            "portico_webhook_circuits_open",
+            "Endpoints with an open circuit or a silence that holds deliveries back",
+            |told| told.backlog.open_circuits as f64,
+        );
         gauge(registry, "portico_callbacks_waiting", "Callbacks that failed and are tried again, at most 10000", |told| {
             told.callbacks.waiting as f64
         });

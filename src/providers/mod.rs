@@ -16,7 +16,7 @@ mod settings;
 pub mod sms;
 
 pub use body::{ReadError, read_up_to};
-pub use outgoing::send;
+pub use outgoing::{reading_kindly, send};
 pub use reach::{NoResponse, reach};
 pub use route_name::{InvalidRouteName, RouteName};
 pub use settings::{OWN_SECTIONS, Settings};

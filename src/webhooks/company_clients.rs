@@ -15,12 +15,14 @@ use tokio::net::TcpStream;
 use url::Host;
 
 use crate::kernel::ids::CompanyId;
+use crate::providers::reading_kindly;
 use crate::webhooks::targets::{CheckedNames, EndpointUrl, TargetError, Targets};
 
 /// The limit of connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a connection is kept for the next request. Many servers close one that was idle for five seconds; a request must not run into that.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
+/// How long a connection to a server of a company is kept for the next request. Common servers close one that was idle for two or five
+/// seconds, and a request must not run into that.
+pub(super) const IDLE_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// Makes clients. Clones share what it takes.
 #[derive(Clone, Debug)]
@@ -88,7 +90,7 @@ impl CompanyClients {
         }
         let mut tls = (*self.0.tls).clone();
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
-        let builder = Client::builder().tls_backend_preconfigured(tls).https_only(true).no_proxy();
+        let builder = reading_kindly(Client::builder()).tls_backend_preconfigured(tls).https_only(true).no_proxy();
         let builder = builder.dns_resolver(Arc::new(OfCompany(self.0.targets.asked_by(Some(company))))).redirect(Policy::none());
         let builder = builder.pool_max_idle_per_host(1).pool_idle_timeout(IDLE_TIMEOUT);
         Ok(builder.connect_timeout(CONNECT_TIMEOUT).timeout(timeout).build()?)

@@ -103,6 +103,8 @@ impl LoggedAttempt {
             "duration_ms": self.duration_ms,
             "status": self.status,
             "error": self.error,
+            "reason": self.reason,
+            "resends": self.resends,
             "request_headers": request_headers,
             "response_headers": self.response_headers.map(|headers| read_back(headers.as_bytes())),
             "response_body": self.response_body.as_deref().map(String::from_utf8_lossy),

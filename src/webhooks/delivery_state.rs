@@ -76,6 +76,8 @@ pub enum Next {
 const RETRY_DELAYS: [TimeDelta; 4] = [TimeDelta::minutes(5), TimeDelta::minutes(30), TimeDelta::hours(2), TimeDelta::hours(8)];
 /// The longest wait an endpoint can request. An endpoint can lengthen a scheduled wait, but not beyond this.
 const MAX_RETRY_DELAY: TimeDelta = TimeDelta::hours(8);
+/// The longest time that an endpoint can request to be left alone by all deliveries.
+pub const MAX_SILENCE: TimeDelta = TimeDelta::hours(1);
 
 /// The duration of a lease. It is longer than the longest attempt plus the recording of its result, so only a worker that died
 /// loses its lease.
@@ -96,6 +98,15 @@ pub fn next(failures: i16, verdict: Verdict, ended_at: DateTime<Utc>) -> Next {
             Some(wait) => Next::Retry(ended_at + retry_after.unwrap_or(*wait).clamp(*wait, MAX_RETRY_DELAY)),
             None => Next::Failed,
         },
+    }
+}
+
+/// Until when an endpoint wants to be left alone that responded like this to an attempt that ended at `ended_at`: whoever names a time to
+/// come back at does not mean one event alone.
+pub fn silent_until(verdict: Verdict, ended_at: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    match verdict {
+        Verdict::Failed { retry_after: Some(wait) } if wait > TimeDelta::zero() => Some(ended_at + wait.min(MAX_SILENCE)),
+        Verdict::Failed { .. } | Verdict::Acknowledged | Verdict::Gone => None,
     }
 }
 
@@ -137,5 +148,22 @@ mod tests {
             assert_eq!(next(failures, Verdict::Failed { retry_after: Some(retry_after) }, noon()), Next::Retry(noon() + waits));
         }
         assert_eq!(next(4, Verdict::Failed { retry_after: Some(TimeDelta::hours(1)) }, noon()), Next::Failed);
+    }
+
+    #[test]
+    fn an_endpoint_that_names_a_wait_is_left_alone_for_it_and_for_an_hour_at_most() {
+        for (retry_after, silence) in [
+            (TimeDelta::seconds(1), Some(TimeDelta::seconds(1))),
+            (TimeDelta::minutes(20), Some(TimeDelta::minutes(20))),
+            (TimeDelta::days(30), Some(TimeDelta::hours(1))),
+            (TimeDelta::zero(), None),
+            (TimeDelta::seconds(-1), None),
+        ] {
+            let verdict = Verdict::Failed { retry_after: Some(retry_after) };
+            assert_eq!(silent_until(verdict, noon()), silence.map(|silence| noon() + silence), "{retry_after}");
+        }
+        for verdict in [REFUSED, Verdict::Acknowledged, Verdict::Gone] {
+            assert_eq!(silent_until(verdict, noon()), None);
+        }
     }
 }

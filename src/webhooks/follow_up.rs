@@ -27,7 +27,7 @@ impl PublishesEvents for Subscription {
             }
             Change::Updated(before, after) if after.fields.status != Status::Disabled => {
                 if before.fields.url != after.fields.url {
-                    endpoints::forget_certificate(transaction.conn(), id).await?;
+                    endpoints::forget_what_it_told(transaction.conn(), id).await?;
                 }
                 if before.fields.status != after.fields.status {
                     follow_status(transaction, id, after.fields.status).await?;

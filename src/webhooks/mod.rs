@@ -36,7 +36,7 @@
 //! it reports, and notes it in the outbox, from where `engine::fan_out` takes it.
 //!
 //! `endpoints` has one row per subscription: its health, the number of deliveries in flight, when its rate limit admits the next
-//! attempt, whether its circuit is open, whether it is paused, and how far its deliveries are cancelled. A worker that moves deliveries of an endpoint
+//! attempt, whether its circuit is open, until when it has asked for silence, whether it is paused, and how far its deliveries are cancelled. A worker that moves deliveries of an endpoint
 //! locks this row first. These row locks are all the coordination between workers; there is no leader. `workers` has their signs of life.
 //!
 //! # What is guaranteed
@@ -57,8 +57,9 @@
 //!   free.
 //! - While a subscription is paused, its deliveries are made and held: no attempt begins after the pausing commit, whether it is a
 //!   first one, a retry or a replay. Once it is resumed, they go out as they became due, within the limits of the endpoint.
-//! - A replay does not change the health of the endpoint, and the circuit does not hold up a replay. The in-flight limit and the
-//!   rate limit of the endpoint apply to replays too.
+//! - An endpoint that asks for silence (429 or 503 with `Retry-After`) gets no delivery of any kind until then, for an hour at most.
+//! - A replay does not change the health of the endpoint, and the circuit does not hold up a replay. The in-flight limit, the rate limit and
+//!   the silence of the endpoint apply to replays too.
 //! - A subscription with `ordering: resource` gets the deliveries about one record one after another, in the order of the events'
 //!   sequence numbers.
 //!

@@ -26,7 +26,9 @@ pub(super) struct Forward {
 
 impl Forward {
     pub(super) fn new(url: Url, secret: SigningSecret) -> Result<Self, reqwest::Error> {
-        let client = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).timeout(TIMEOUT).build()?;
+        let client = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).timeout(TIMEOUT);
+        // Each request has a connection of its own: none can meet the end of one that was kept, and be lost.
+        let client = client.pool_max_idle_per_host(0).build()?;
         Ok(Self { url, client, forwarder: Forwarder::new(secret) })
     }
 

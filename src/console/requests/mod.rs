@@ -148,7 +148,8 @@ impl Telling<'_> {
                 Sentence::of(ui.t("{} was sent to {}, which answered {}."), [event, webhook, Cell::Text(status.to_string())])
             }
             (_, error) => {
-                let error = Cell::Text(error.unwrap_or_default().to_owned());
+                let reason = latest["reason"].as_str().map(|reason| format!(" ({reason})")).unwrap_or_default();
+                let error = Cell::Text(error.unwrap_or_default().to_owned() + &reason);
                 Sentence::of(ui.t("{} was sent to {}, and no whole answer came back: {}."), [event, webhook, error])
             }
         };

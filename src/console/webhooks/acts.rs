@@ -52,6 +52,9 @@ struct ReplayPage {
     ui: Ui,
     id: String,
     since: String,
+    /// The end, and the event; empty if there is none.
+    until: String,
+    event: String,
     count: u64,
     /// Makes the replay happen once, however often the form is sent.
     key: String,
@@ -107,18 +110,31 @@ pub(super) async fn rotate_secret(State(console): State<Console>, RecordId(id): 
 /// First counts what would be sent again; with the number confirmed, sends it.
 pub(super) async fn replay(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
     let path = format!("{API}/{id}/replay");
-    let given = form.get("since").unwrap_or_default().to_owned();
-    let since = NaiveDateTime::parse_from_str(&given, "%Y-%m-%dT%H:%M").map_err(|_| PageError::UNREADABLE)?.and_utc().to_rfc3339();
+    let [since, until, event] = ["since", "until", "event"].map(|field| form.get(field).unwrap_or_default().to_owned());
+    let begins = minute(&since)?;
+    let mut body = json!({ "since": begins, "status": "failed" });
+    if !until.is_empty() {
+        body["until"] = minute(&until)?.into();
+    }
+    if !event.is_empty() {
+        body["events"] = json!([event]);
+    }
     if let Some(key) = form.get("key") {
-        let body = json!({ "since": since, "status": "failed", "idempotency_key": key });
+        body["idempotency_key"] = key.into();
         console.api.post(&form.visitor.caller, &path, &body).await?;
         return Ok(to_webhook(&form.visitor.ui, &id, "replaying"));
     }
-    let body = json!({ "since": since, "status": "failed", "dry_run": true });
+    body["dry_run"] = true.into();
     let answer = console.api.post(&form.visitor.caller, &path, &body).await?;
     let count = answer.body["replay"]["count"].as_u64().unwrap_or_default();
-    let page = ReplayPage { id, since: given, count, key: format!("console-{}", random_hex::<16>()), ui: form.visitor.ui };
-    Ok(Page(page).into_response())
+    let key = format!("console-{}", random_hex::<16>());
+    Ok(Page(ReplayPage { id, since, until, event, count, key, ui: form.visitor.ui }).into_response())
+}
+
+/// The instant that a field for a minute has.
+fn minute(field: &str) -> Result<String, PageError> {
+    let minute = NaiveDateTime::parse_from_str(field, "%Y-%m-%dT%H:%M").map_err(|_| PageError::UNREADABLE)?;
+    Ok(minute.and_utc().to_rfc3339())
 }
 
 pub(super) async fn replay_delivery(

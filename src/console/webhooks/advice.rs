@@ -9,8 +9,8 @@ pub struct Advice {
     pub next: &'static str,
 }
 
-/// The advice for an attempt that ended with this status, or with this word of the log.
-pub fn advise(status: Option<u16>, error: Option<&str>) -> Advice {
+/// The advice for an attempt that ended with this status, or with this word of the log and its reason.
+pub fn advise(status: Option<u16>, error: Option<&str>, reason: Option<&str>) -> Advice {
     let (what, next) = match (error, status) {
         (Some("blocked"), _) => (
             "The name leads to an address that deliveries may not go to.",
@@ -20,19 +20,22 @@ pub fn advise(status: Option<u16>, error: Option<&str>) -> Advice {
         (Some("connect"), _) => {
             ("No connection could be made.", "Check that the server runs, listens on this port and lets this service through its firewall.")
         }
-        (Some("tls"), _) => (
-            "The certificate is not trusted, or the TLS handshake failed.",
-            "Check that the certificate is valid for this name, has not expired and is sent with its intermediate certificates.",
-        ),
+        (Some("tls"), _) => advise_on_tls(reason),
         (Some("timeout"), _) => {
             ("There was no answer in time.", "Answer at once and work afterwards, or raise the timeout of the webhook.")
         }
-        (Some("too_many_headers"), _) => ("The answer had more headers than are accepted.", "Answer with at most 100 headers."),
         (Some("too_slow" | "closed"), Some(200..=299)) => {
             ("The endpoint accepted it, but its answer was not complete.", "Send a short answer; 200 without a body is enough.")
         }
-        // The status line counts, whatever became of the body.
-        (Some("too_slow" | "closed"), Some(_)) => return advise(status, None),
+        (Some("too_many_headers" | "bad_headers"), Some(200..=299)) => (
+            "The endpoint accepted it, but the headers of its answer could not be read.",
+            "Answer with at most 100 headers, each in a line of its own.",
+        ),
+        // The status line counts, whatever became of the rest.
+        (Some("too_slow" | "closed" | "too_many_headers" | "bad_headers"), Some(_)) => return advise(status, None, None),
+        (Some("too_many_headers" | "bad_headers"), _) => {
+            ("The headers of the answer could not be read.", "Answer with at most 100 headers, each in a line of its own.")
+        }
         (Some("too_slow"), _) => ("The answer was not complete in time.", "Send a short answer; 200 without a body is enough."),
         (Some("closed"), _) => {
             ("The connection was closed before there was a whole answer.", "Look at the log of the server, or of the proxy before it.")
@@ -62,32 +65,80 @@ pub fn advise(status: Option<u16>, error: Option<&str>) -> Advice {
     Advice { what, next }
 }
 
+/// What happened, and the next step, when TLS failed for this reason.
+fn advise_on_tls(reason: Option<&str>) -> (&'static str, &'static str) {
+    match reason {
+        Some("certificate_expired") => ("The certificate has expired.", "Renew the certificate, and let the server load the new one."),
+        Some("certificate_not_yet_valid") => ("The certificate is not valid yet.", "Use a certificate that is valid now."),
+        Some("wrong_name") => (
+            "The certificate is for another name.",
+            "Use a certificate for the name in the URL, or the name of the certificate in the URL.",
+        ),
+        Some("unknown_authority") => (
+            "The certificate is from an authority that is not trusted, or its intermediate certificates are missing.",
+            "Let the server send its intermediate certificates, or name the authority in the setting webhooks.extra_root_certificates.",
+        ),
+        Some("certificate_revoked" | "certificate_invalid") => {
+            ("The certificate is not valid.", "Replace the certificate, and let the server load the new one.")
+        }
+        Some("client_certificate") => (
+            "The endpoint wants a client certificate, and there is none.",
+            "Let the server accept requests to this address without one, and verify their signatures.",
+        ),
+        Some("protocol_too_old") => ("The endpoint speaks only versions of TLS before 1.2.", "Let the server speak TLS 1.2 or 1.3."),
+        Some("not_tls") => ("The endpoint does not speak TLS.", "Check the port in the URL: it must be that of HTTPS."),
+        Some("timeout") => {
+            ("The TLS handshake did not end in time.", "Check whether the server, or the proxy before it, has too much to do.")
+        }
+        _ => (
+            "The certificate is not trusted, or the TLS handshake failed.",
+            "Check that the certificate is valid for this name, has not expired and is sent with its intermediate certificates.",
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::console::shell::Language;
 
+    const ERRORS: [&str; 11] =
+        ["blocked", "dns", "connect", "tls", "timeout", "too_slow", "too_many_headers", "bad_headers", "closed", "unsigned", "interrupted"];
+    const REASONS: [&str; 11] = [
+        "certificate_expired",
+        "certificate_not_yet_valid",
+        "wrong_name",
+        "unknown_authority",
+        "certificate_revoked",
+        "certificate_invalid",
+        "client_certificate",
+        "protocol_too_old",
+        "not_tls",
+        "timeout",
+        "other",
+    ];
+
     #[test]
     fn every_end_but_success_has_a_next_step() {
-        for error in ["blocked", "dns", "connect", "tls", "timeout", "too_slow", "too_many_headers", "closed", "unsigned", "interrupted"] {
-            assert!(!advise(None, Some(error)).next.is_empty(), "{error}");
+        for error in ERRORS {
+            assert!(!advise(None, Some(error), None).next.is_empty(), "{error}");
         }
         for status in [301, 400, 401, 404, 405, 410, 413, 429, 500, 503] {
-            assert!(!advise(Some(status), None).next.is_empty(), "{status}");
+            assert!(!advise(Some(status), None, None).next.is_empty(), "{status}");
         }
-        assert_eq!(advise(Some(204), None), Advice { what: "The endpoint accepted it.", next: "" });
+        assert_eq!(advise(Some(204), None, None), Advice { what: "The endpoint accepted it.", next: "" });
     }
 
     #[test]
     fn advice_is_given_in_every_language() {
-        let words = ["blocked", "dns", "connect", "tls", "timeout", "too_slow", "too_many_headers", "closed", "unsigned", "interrupted"];
         let statuses = [200, 301, 400, 401, 404, 405, 410, 413, 429, 500];
-        let incomplete = advise(Some(200), Some("closed"));
-        let all = words
+        let incomplete = ["closed", "bad_headers"].map(|error| advise(Some(200), Some(error), None));
+        let all = ERRORS
             .iter()
-            .map(|word| advise(None, Some(word)))
-            .chain([incomplete])
-            .chain(statuses.iter().map(|status| advise(Some(*status), None)));
+            .map(|error| advise(None, Some(error), None))
+            .chain(REASONS.iter().map(|reason| advise(None, Some("tls"), Some(reason))))
+            .chain(incomplete)
+            .chain(statuses.iter().map(|status| advise(Some(*status), None, None)));
         for text in all.flat_map(|Advice { what, next }| [what, next]).filter(|text| !text.is_empty()) {
             assert_ne!(Language::German.translate(text), text);
         }
@@ -96,9 +147,22 @@ mod tests {
     #[test]
     fn an_incomplete_answer_is_told_by_its_status() {
         for error in ["too_slow", "closed"] {
-            assert_eq!(advise(Some(200), Some(error)).what, "The endpoint accepted it, but its answer was not complete.");
-            assert_eq!(advise(Some(503), Some(error)), advise(Some(503), None));
+            assert_eq!(advise(Some(200), Some(error), None).what, "The endpoint accepted it, but its answer was not complete.");
         }
-        assert_eq!(advise(None, Some("closed")).what, "The connection was closed before there was a whole answer.");
+        for error in ["too_many_headers", "bad_headers"] {
+            let told = advise(Some(200), Some(error), None).what;
+            assert_eq!(told, "The endpoint accepted it, but the headers of its answer could not be read.");
+        }
+        for error in ["too_slow", "closed", "too_many_headers", "bad_headers"] {
+            assert_eq!(advise(Some(503), Some(error), None), advise(Some(503), None, None));
+        }
+        assert_eq!(advise(None, Some("closed"), None).what, "The connection was closed before there was a whole answer.");
+    }
+
+    #[test]
+    fn a_failure_of_tls_is_told_by_its_reason() {
+        let told = REASONS.map(|reason| advise(None, Some("tls"), Some(reason)).what);
+        assert_eq!(told.iter().collect::<std::collections::BTreeSet<_>>().len(), REASONS.len() - 1, "one word for two of them: {told:?}");
+        assert_eq!(advise(None, Some("tls"), Some("something_newer")), advise(None, Some("tls"), None));
     }
 }

@@ -43,6 +43,8 @@ struct Attempt {
     duration_ms: Option<u64>,
     status: Option<u16>,
     error: Option<String>,
+    reason: Option<String>,
+    resends: u32,
     request_headers: Map<String, Value>,
     response_headers: Option<Map<String, Value>>,
     response_body: Option<String>,
@@ -75,6 +77,8 @@ struct Shown {
     result: String,
     tone: &'static str,
     advice: Advice,
+    /// That the request was sent more than once.
+    resent: Option<String>,
     request: Vec<(String, String)>,
     response: Option<Vec<(String, String)>>,
     body: Option<String>,
@@ -125,7 +129,11 @@ impl Shown {
             took: attempt.duration_ms,
             result,
             tone: if succeeded { "good" } else { "bad" },
-            advice: advise(attempt.status, attempt.error.as_deref()),
+            advice: advise(attempt.status, attempt.error.as_deref(), attempt.reason.as_deref()),
+            resent: (attempt.resends > 0).then(|| {
+                let times = (attempt.resends + 1).to_string();
+                ui.say("It was sent {} times within this attempt: an old connection ended, or the endpoint had not processed it.", [times])
+            }),
             request: lines(&attempt.request_headers),
             response: attempt.response_headers.as_ref().map(lines),
             body: attempt.response_body.clone().filter(|body| !body.is_empty()),

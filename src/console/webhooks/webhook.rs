@@ -34,6 +34,7 @@ pub(super) struct Standing {
     pub(super) failing_since: Option<DateTime<Utc>>,
     consecutive_failures: u64,
     pub(super) circuit: String,
+    silent_until: Option<DateTime<Utc>>,
     pub(super) certificate_expires_at: Option<DateTime<Utc>>,
     pub(super) waiting: u64,
     #[serde(flatten)]
@@ -78,9 +79,13 @@ impl Webhook {
                 ui.say("Paused {}. Deliveries are made and held: {} wait until you resume.", [since, standing.waiting()])
             }
             (_, _, Some(since)) if standing.is_failing() => {
-                let circuit = if standing.circuit == "closed" { "" } else { ui.t(" Most attempts are held back until one succeeds.") };
+                let held = match standing.silent_until {
+                    Some(until) => ui.say(" The endpoint has asked to be left alone and is tried again {}.", [ui.at(&until).text()]),
+                    None if standing.circuit == "closed" => String::new(),
+                    None => ui.t(" Most attempts are held back until one succeeds.").to_owned(),
+                };
                 let failures = standing.consecutive_failures.to_string();
-                ui.say("The last {} attempts failed, the first of them {}.", [failures, ui.at(&since).text()]) + circuit
+                ui.say("The last {} attempts failed, the first of them {}.", [failures, ui.at(&since).text()]) + &held
             }
             _ => self.healthy(ui, &standing.figures),
         }

@@ -13,6 +13,8 @@ pub struct LoggedAttempt {
     pub duration_ms: Option<i32>,
     pub status: Option<i16>,
     pub error: Option<String>,
+    pub reason: Option<String>,
+    pub resends: i16,
     pub request_headers: String,
     pub response_headers: Option<String>,
     pub response_body: Option<Vec<u8>>,
@@ -27,7 +29,8 @@ pub async fn find_body(conn: &mut Connection, event: EventId) -> Result<Option<V
 pub async fn list_attempts(conn: &mut Connection, delivery: DeliveryId) -> Result<Vec<LoggedAttempt>, sqlx::Error> {
     sqlx::query_as!(
         LoggedAttempt,
-        r#"select id as "id: AttemptId", number, started_at, duration_ms, status, error, request_headers, response_headers, response_body
+        r#"select id as "id: AttemptId", number, started_at, duration_ms, status, error, reason, resends, request_headers,
+                  response_headers, response_body
            from attempts where delivery_id = $1 order by number"#,
         delivery.uuid(),
     )

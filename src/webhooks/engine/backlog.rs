@@ -30,7 +30,7 @@ pub struct Backlog {
     pub lanes: Vec<LaneBacklog>,
     /// Deliveries in flight.
     pub in_flight: i64,
-    /// Endpoints with an open circuit that holds deliveries back.
+    /// Endpoints with an open circuit, or that have asked for silence, for which deliveries are held back.
     pub open_circuits: i64,
 }
 

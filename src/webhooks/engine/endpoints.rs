@@ -80,10 +80,10 @@ pub async fn lock(conn: &mut Connection, subscription: SubscriptionId) -> Result
     Ok(())
 }
 
-/// Resets the health of the endpoint, because enabling a subscription implies that its endpoint works.
+/// Resets the health of the endpoint, because enabling a subscription implies that its endpoint works. What it has asked for is forgotten.
 pub async fn reset_health(conn: &mut Connection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "update endpoints set consecutive_failures = 0, failing_since = null, open_until = null,
+        "update endpoints set consecutive_failures = 0, failing_since = null, open_until = null, silent_until = null,
                               held_until = case when held_until is not null then '-infinity'::timestamptz end
          where subscription_id = $1",
         subscription.uuid(),
@@ -93,11 +93,14 @@ pub async fn reset_health(conn: &mut Connection, subscription: SubscriptionId) -
     Ok(())
 }
 
-/// Forgets the certificate of the endpoint, because its URL is another.
-pub async fn forget_certificate(conn: &mut Connection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
-    sqlx::query!("update endpoints set certificate_expires_at = null where subscription_id = $1", subscription.uuid())
-        .execute(conn)
-        .await?;
+/// Forgets the certificate of the endpoint and what it has asked for, because its URL is another.
+pub async fn forget_what_it_told(conn: &mut Connection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update endpoints set certificate_expires_at = null, silent_until = null where subscription_id = $1",
+        subscription.uuid(),
+    )
+    .execute(conn)
+    .await?;
     Ok(())
 }
 
@@ -158,6 +161,11 @@ pub async fn lock_episode(conn: &mut Connection, subscription: SubscriptionId) -
     )
     .fetch_one(conn)
     .await
+}
+
+/// How the latest failed attempt at an endpoint ended: with a status, or with a word of the attempt log and its reason.
+pub async fn find_last_failure(conn: &mut Connection, subscription: SubscriptionId) -> Result<Option<String>, sqlx::Error> {
+    sqlx::query_scalar!("select last_failure from endpoints where subscription_id = $1", subscription.uuid()).fetch_one(conn).await
 }
 
 /// Stores which notice the operators have been given.

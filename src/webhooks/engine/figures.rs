@@ -19,6 +19,8 @@ pub struct Condition {
     pub failing_since: Option<DateTime<Utc>>,
     pub consecutive_failures: i32,
     pub open_until: Option<DateTime<Utc>>,
+    /// Until when it has asked to be left alone.
+    pub silent_until: Option<DateTime<Utc>>,
     /// The end of the certificate that it presented last.
     pub certificate_expires_at: Option<DateTime<Utc>>,
     /// Deliveries that wait for it, at most [`MAX_COUNTED`].
@@ -46,7 +48,7 @@ pub async fn list_conditions(
     sqlx::query_as!(
         Condition,
         r#"select endpoints.subscription_id as "subscription: SubscriptionId", url as "url!", last_success_at, last_failure_at,
-                  failing_since, consecutive_failures, open_until, certificate_expires_at, counted.waiting as "waiting!"
+                  failing_since, consecutive_failures, open_until, silent_until, certificate_expires_at, counted.waiting as "waiting!"
            from endpoints join subscription_endpoints as settings on settings.subscription_id = endpoints.subscription_id
            cross join lateral (
                select count(*) as waiting from (

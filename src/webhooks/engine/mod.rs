@@ -19,12 +19,13 @@
 //!
 //! | door | takes | when |
 //! |---|---|---|
-//! | 1 [`fan_out`] | events out of `outbox`, to `in_flight`, or to `waiting` what has to wait | The endpoint has capacity and is not paused, no first attempt waits for it, its circuit is closed, and its subscription has neither ordering nor a rate limit. Most events take this short path. |
-//! | 2 [`claim`] | due deliveries of one lane out of `waiting` | The endpoint has capacity, its rate limit and circuit admit it, it is not paused, and its deliveries are not being cancelled. |
-//! | 3 [`record`], with [`refill`] | as many first attempts of the same endpoints as it has just taken out of flight; twice as many for one that answers quickly | The endpoint has a backlog and is not paused, no attempt of the batch failed, and nothing else waits for its permits. |
+//! | 1 [`fan_out`] | events out of `outbox`, to `in_flight`, or to `waiting` what has to wait | The endpoint has capacity, is not paused and has not asked for silence, no first attempt waits for it, its circuit is closed, and its subscription has neither ordering nor a rate limit. Most events take this short path. |
+//! | 2 [`claim`] | due deliveries of one lane out of `waiting` | The endpoint has capacity, its rate limit, circuit and silence admit it, it is not paused, and its deliveries are not being cancelled. |
+//! | 3 [`record`], with [`refill`] | as many first attempts of the same endpoints as it has just taken out of flight; twice as many for one that answers quickly | The endpoint has a backlog, is not paused and has not asked for silence, no attempt of the batch failed, and nothing else waits for its permits. |
 //! | 4 the triggers `joins_a_chain` and `leaves_a_chain` | the next delivery of a chain, from lane 2 of `waiting` into a lane that door 2 claims from | The one before has ended, in whatever way: none of its chain is in flight or in a lane. |
 //!
-//! What waits behind an open circuit is [`held`] outside of the lanes until the circuit is half-open.
+//! What waits behind an open circuit is [`held`] outside of the lanes until the circuit is half-open, and what waits for an endpoint that has asked
+//! for silence until that ends.
 //!
 //! The other ways: [`record`] closes a delivery or queues its retry; [`claim`] also takes deliveries back from [`workers`] that died;
 //! [`give_back`] returns what was claimed and not sent; [`cancel`] closes what waits and marks what is in flight; [`repeat`] makes new deliveries from closed ones, and [`enqueue`] one of a

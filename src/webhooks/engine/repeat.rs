@@ -10,22 +10,23 @@ use crate::webhooks::delivery_state::Repeatable;
 
 /// Which deliveries are replayed.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct Wanted<'a> {
     pub state: Repeatable,
+    /// Only deliveries created from this instant on,
     pub since: DateTime<Utc>,
+    /// and up to this one.
+    pub until: DateTime<Utc>,
+    /// Names of events and groups, as subscriptions have them. Empty: all events.
+    pub events: &'a [String],
 }
 
-/// The number of deliveries created from `wanted.since` until `until` that would be replayed.
-pub async fn count_repeated(
-    conn: &mut Connection,
-    subscription: SubscriptionId,
-    wanted: Wanted,
-    until: DateTime<Utc>,
-) -> Result<i64, sqlx::Error> {
+/// The number of deliveries that would be replayed.
+pub async fn count_repeated(conn: &mut Connection, subscription: SubscriptionId, wanted: Wanted<'_>) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select count(*) as "count!" from deliveries
          where subscription_id = $1 and state = $2 and replay_of is null
          and created_at >= $3 and created_at <= $4 and id >= uuid_v7_floor($3)
+         and ($5::text[] = '{}' or $5 && array['*', event, split_part(event, '.', 1) || '.*'])
          and exists (select from event_stream where event_stream.id = deliveries.event_id)
          and ($2 <> 'failed' or not exists (
              select from deliveries as again
@@ -34,7 +35,8 @@ pub async fn count_repeated(
         subscription.uuid(),
         wanted.state as Repeatable,
         wanted.since,
-        until,
+        wanted.until,
+        wanted.events,
     )
     .fetch_one(conn)
     .await
@@ -47,6 +49,7 @@ pub struct Remaining {
     pub state: Repeatable,
     /// Only deliveries created until this instant are repeated.
     pub until: DateTime<Utc>,
+    pub events: Vec<String>,
     pub position_at: DateTime<Utc>,
     pub position_id: Uuid,
 }
@@ -67,6 +70,7 @@ pub async fn repeat_batch(conn: &mut Connection, replay: &Remaining, limit: i64,
              select id, company_id, event_id, event, sequence, created_at from deliveries
              where subscription_id = $1 and state = $2 and replay_of is null
              and (created_at, id) > ($3, $4) and created_at <= $5 and id >= uuid_v7_floor($3)
+             and ($9::text[] = '{}' or $9 && array['*', event, split_part(event, '.', 1) || '.*'])
              and exists (select from event_stream where event_stream.id = deliveries.event_id)
              and ($2 <> 'failed' or not exists (
                  select from deliveries as again
@@ -89,6 +93,7 @@ pub async fn repeat_batch(conn: &mut Connection, replay: &Remaining, limit: i64,
         limit,
         now,
         time,
+        &replay.events,
     )
     .fetch_one(conn)
     .await

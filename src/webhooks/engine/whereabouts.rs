@@ -21,9 +21,12 @@ pub struct Whereabouts {
     pub behind: Option<DeliveryId>,
     /// When the circuit of the endpoint lets attempts through again, if it is not closed.
     pub open_until: Option<DateTime<Utc>>,
+    /// Until when the endpoint has asked to be left alone.
+    pub silent_until: Option<DateTime<Utc>>,
     /// How the latest attempt ended.
     pub status: Option<i16>,
     pub error: Option<String>,
+    pub reason: Option<String>,
 }
 
 /// Finds the delivery; `None` if there is none, or none any more.
@@ -48,12 +51,12 @@ pub async fn find(
                     (select ahead.id from waiting as ahead
                      where ahead.subscription_id = own.subscription_id and ahead.chain = own.chain and ahead.lane <> 2 limit 1)
                 ) as "behind: DeliveryId",
-                endpoints.open_until, last.status as "status?", last.error as "error?"
+                endpoints.open_until, endpoints.silent_until, last.status as "status?", last.error as "error?", last.reason as "reason?"
          from delivery
          join endpoints on endpoints.subscription_id = $3
          left join waiting as own on own.id = delivery.id and own.lane = 2
          left join lateral (
-             select status, error from attempts where attempts.delivery_id = delivery.id order by number desc limit 1
+             select status, error, reason from attempts where attempts.delivery_id = delivery.id order by number desc limit 1
          ) as last on true"#,
         company.uuid(),
         event.uuid(),

@@ -65,8 +65,20 @@ impl Verdict {
 }
 
 impl Gate {
-    pub(super) const NAMES: [&'static str; 11] =
-        ["published", "addressed", "owner", "registered", "wanted", "enabled", "delivery", "paused", "order", "circuit", "answered"];
+    pub(super) const NAMES: [&'static str; 12] = [
+        "published",
+        "addressed",
+        "owner",
+        "registered",
+        "wanted",
+        "enabled",
+        "delivery",
+        "paused",
+        "order",
+        "silence",
+        "circuit",
+        "answered",
+    ];
 
     fn passed(name: &'static str, detail: impl Into<String>) -> Self {
         Self { name, passed: true, detail: detail.into() }
@@ -137,10 +149,11 @@ impl Facts {
 
     /// What a delivery waits for, or how it ended.
     fn follow(&self, found: &Whereabouts, now: DateTime<Utc>, gates: &mut Vec<Gate>) -> Verdict {
-        let answer = match (&found.error, found.status) {
-            (Some(error), _) => format!("the latest attempt ended with {error}"),
-            (None, Some(status)) => format!("the endpoint answered {status}"),
-            (None, None) => "no attempt has ended".to_owned(),
+        let answer = match (&found.error, &found.reason, found.status) {
+            (_, _, Some(status)) => format!("the endpoint answered {status}"),
+            (Some(error), Some(reason), None) => format!("the latest attempt ended with {error} ({reason})"),
+            (Some(error), None, None) => format!("the latest attempt ended with {error}"),
+            (None, _, None) => "no attempt has ended".to_owned(),
         };
         let (gate, verdict) = match found.state.as_str() {
             "delivered" => (Gate::passed("answered", format!("Delivered at attempt {}: {answer}.", found.attempts)), Verdict::Delivered),
@@ -156,6 +169,11 @@ impl Facts {
             _ if found.behind.is_some() => {
                 let ahead = found.behind.map(|ahead| ahead.to_string()).unwrap_or_default();
                 (Gate::stopped("order", format!("It waits until the delivery before it has ended: {ahead}.")), Verdict::Waiting)
+            }
+            _ if found.due_at.is_some() && found.silent_until.is_some_and(|until| until > now) => {
+                let until = found.silent_until.map(timestamp).unwrap_or_default();
+                let detail = format!("The endpoint has asked to be left alone (Retry-After) until {until}; {answer}.");
+                (Gate::stopped("silence", detail), Verdict::Waiting)
             }
             _ if !found.is_replay && found.due_at.is_some() && found.open_until.is_some_and(|until| until > now) => {
                 let until = found.open_until.map(timestamp).unwrap_or_default();

@@ -125,7 +125,9 @@ impl Webhooks {
         if self.mail.is_available() {
             let now = transaction.now;
             let addresses = operators::list_addresses(transaction.conn(), webhook.company).await?;
-            mailing::store_letters(transaction.conn(), webhook.id, &addresses, &letter::write(notice, webhook), now).await?;
+            let last_failure = endpoints::find_last_failure(transaction.conn(), webhook.id).await?;
+            let words = letter::write(notice, webhook, last_failure.as_deref());
+            mailing::store_letters(transaction.conn(), webhook.id, &addresses, &words, now).await?;
         }
         Ok(())
     }

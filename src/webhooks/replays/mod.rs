@@ -3,7 +3,7 @@
 //! A replay is a delivery of its own, of the same event with the same `webhook-id`, signed with the current secret. It refers to
 //! the delivery that it replays. It therefore does not affect the health of the endpoint. A single delivery is replayed even to a
 //! disabled subscription, which has no other deliveries waiting. Replaying one delivery, or one event for all matching
-//! subscriptions, is one statement. Replaying all deliveries of an endpoint since some time may concern a million deliveries. Such
+//! subscriptions, is one statement. Replaying all deliveries of an endpoint of some time may concern a million deliveries. Such
 //! a request is a row of [`Replay`]: the worker creates a batch of deliveries every second ([`worker`]) and stores its
 //! progress in the same transaction. If an instance stops half-way, the next run continues there. All unfinished replays advance
 //! concurrently.
@@ -26,7 +26,8 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{RecordTransaction, Resource, Shown};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
-use crate::webhooks::engine::repeat::{self, Wanted};
+use crate::webhooks::engine::repeat;
+use crate::webhooks::replays::replay::ReplayRequest;
 use crate::webhooks::subscription::Subscription;
 
 pub(super) use keys::delete_expired_keys;
@@ -38,29 +39,35 @@ pub(super) use worker::run;
 use keys::{Key, Once};
 
 impl Webhooks {
-    /// Counts the closed deliveries of a subscription that match `wanted`.
-    async fn count_repeated(&self, caller: &Caller, id: SubscriptionId, wanted: Wanted) -> Result<i64, Problem> {
+    /// Counts the closed deliveries of a subscription that would be replayed.
+    async fn count_repeated(&self, caller: &Caller, id: SubscriptionId, request: &ReplayRequest) -> Result<i64, Problem> {
         Delivery::require(caller, Delivery::WRITING)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         transaction.lock_shared::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
         moving::must_have_its_log(transaction.conn(), caller.company).await?;
-        let now = transaction.now;
-        Ok(repeat::count_repeated(transaction.conn(), id, wanted, now).await?)
+        let wanted = request.wanted(transaction.now);
+        Ok(repeat::count_repeated(transaction.conn(), id, wanted).await?)
     }
 
     /// Creates a replay of these deliveries, which the worker carries out.
-    async fn replay(&self, caller: &Caller, id: SubscriptionId, wanted: Wanted, key: Option<Key>) -> Result<Once<Shown<Replay>>, Problem> {
+    async fn replay(
+        &self,
+        caller: &Caller,
+        id: SubscriptionId,
+        request: ReplayRequest,
+        key: Option<Key>,
+    ) -> Result<Once<Shown<Replay>>, Problem> {
         Delivery::require(caller, Delivery::WRITING)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
-        let until = transaction.now;
-        let replay = ReplayId::new(until);
+        let replay = ReplayId::new(transaction.now);
         if let Some(before) = keys::take(&mut transaction, key.as_ref(), replay.uuid()).await? {
             return Ok(Once::repeated(transaction.show::<Replay>(before.made.into()).await?));
         }
         transaction.lock_shared::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
         moving::must_have_its_log(transaction.conn(), caller.company).await?;
-        let expected = repeat::count_repeated(transaction.conn(), id, wanted, until).await?;
-        let shown = transaction.insert(replay, Replay::new(id, wanted, until, expected)).await?;
+        let wanted = request.wanted(transaction.now);
+        let (until, expected) = (wanted.until, repeat::count_repeated(transaction.conn(), id, wanted).await?);
+        let shown = transaction.insert(replay, Replay::new(id, request, until, expected)).await?;
         transaction.commit().await?;
         Ok(Once::created(shown))
     }

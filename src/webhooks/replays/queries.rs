@@ -32,7 +32,7 @@ pub(super) async fn find_unfinished(conn: &mut Connection) -> Result<Vec<ReplayI
 /// Locks an unfinished replay; `None` if it is finished or locked by another transaction.
 pub(super) async fn lock_replay(conn: &mut Connection, id: ReplayId) -> Result<Option<Locked>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"select subscription_id as "subscription: SubscriptionId", state as "state: Repeatable", until, position_at, position_id
+        r#"select subscription_id as "subscription: SubscriptionId", state as "state: Repeatable", until, events, position_at, position_id
            from replays where id = $1 and finished_at is null
            for no key update skip locked"#,
         id.uuid(),
@@ -43,6 +43,7 @@ pub(super) async fn lock_replay(conn: &mut Connection, id: ReplayId) -> Result<O
         subscription: row.subscription,
         state: row.state,
         until: row.until,
+        events: row.events,
         position_at: row.position_at,
         position_id: row.position_id,
     });

@@ -1,15 +1,18 @@
 //! A replay of many deliveries as a read-only resource, with its progress.
 
 use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::callers::Area;
+use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{ReplayId, SubscriptionId};
 use crate::resources::{Instant, Owned, PublishesEvents, Reference, Resource};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::OWNED_BY_WEBHOOK;
 use crate::webhooks::delivery_state::Repeatable;
 use crate::webhooks::engine::repeat::Wanted;
+use crate::webhooks::subscription::EventFilter;
 
 crate::read_only! {
     /// A request to replay deliveries.
@@ -21,8 +24,10 @@ crate::read_only! {
         state as "status": Repeatable,
         /// Only deliveries created from this instant on are replayed.
         since: Instant,
-        /// Only deliveries created before this instant are replayed.
+        /// Only deliveries created up to this instant are replayed.
         until: Instant,
+        /// Only deliveries of these events and groups of events are replayed. An empty list or * means all events.
+        events: EventFilter,
         /// Number of matching deliveries when the replay was requested.
         expected as "count": i64,
         /// Number of deliveries replayed so far.
@@ -38,11 +43,39 @@ crate::read_only! {
     }
 }
 
+/// What a replay of many deliveries was asked for.
+#[derive(Clone, Debug)]
+pub(super) struct ReplayRequest {
+    pub(super) state: Repeatable,
+    pub(super) since: DateTime<Utc>,
+    /// The end of what is replayed; `None` stands for the instant of the request.
+    pub(super) until: Option<DateTime<Utc>>,
+    pub(super) events: EventFilter,
+}
+
+impl ReplayRequest {
+    /// Which deliveries these are, if it is made at `now`. What is delivered later is never replayed.
+    pub(super) fn wanted(&self, now: DateTime<Utc>) -> Wanted<'_> {
+        let until = self.until.map_or(now, |until| until.min(now));
+        Wanted { state: self.state, since: self.since, until, events: self.events.entries() }
+    }
+
+    /// What its idempotency key stands for. Without an end and events it is what versions without these members made of it.
+    pub(super) fn identity(&self, webhook: SubscriptionId) -> Value {
+        let (since, until) = (timestamp(self.since), self.until.map(timestamp));
+        match (until, self.events.entries()) {
+            (None, []) => json!([webhook, self.state, since]),
+            (until, events) => json!([webhook, self.state, since, until, events]),
+        }
+    }
+}
+
 impl Replay {
-    pub(super) fn new(subscription_id: SubscriptionId, wanted: Wanted, until: DateTime<Utc>, expected: i64) -> Self {
-        let Wanted { state, since } = wanted;
+    /// A replay that nothing was made of yet. It has `expected` deliveries and ends at `until`.
+    pub(super) fn new(subscription_id: SubscriptionId, request: ReplayRequest, until: DateTime<Utc>, expected: i64) -> Self {
+        let ReplayRequest { state, since, events, .. } = request;
         let position_id = Uuid::nil();
-        Self { subscription_id, state, since, until, expected, made: 0, position_at: since, position_id, finished_at: None }
+        Self { subscription_id, state, since, until, events, expected, made: 0, position_at: since, position_id, finished_at: None }
     }
 }
 

@@ -9,18 +9,17 @@ use serde_json::json;
 
 use crate::callers::Caller;
 use crate::companies::Companies;
-use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{EventId, SubscriptionId};
 use crate::kernel::json::{JsonBody, JsonOptions};
 use crate::kernel::openapi::{OperationDoc, closed_object, object};
-use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::resources::{EmptyBody, Extension, FieldType, Instant, Line, PathId, Reference, Resource, WriteRequest};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
 use crate::webhooks::delivery_state::Repeatable;
-use crate::webhooks::engine::repeat::Wanted;
 use crate::webhooks::replays::keys::Key;
-use crate::webhooks::replays::replay::Replay;
+use crate::webhooks::replays::replay::{Replay, ReplayRequest};
+use crate::webhooks::subscription::EventFilter;
 
 pub fn extension<S>() -> Extension<S>
 where
@@ -41,7 +40,9 @@ where
 fn replay_doc() -> OperationDoc {
     let body = [
         ("since", Instant::schema()),
+        ("until", Instant::schema()),
         ("status", Repeatable::schema()),
+        ("events", EventFilter::schema()),
         ("dry_run", json!({ "type": "boolean" })),
         ("idempotency_key", Option::<Line<255>>::schema()),
     ];
@@ -76,8 +77,11 @@ fn replay_event_doc() -> OperationDoc {
 #[serde(deny_unknown_fields)]
 struct Body {
     since: Instant,
+    until: Option<Instant>,
     #[serde(default)]
     status: Repeatable,
+    #[serde(default)]
+    events: EventFilter,
     /// Return the number of matching deliveries without replaying them.
     #[serde(default)]
     dry_run: bool,
@@ -93,13 +97,17 @@ async fn replay(
     // It repeats deliveries and changes nothing of the webhook.
     Delivery::require(&caller, Delivery::WRITING)?;
     let JsonBody(body) = body?;
-    let wanted = Wanted { state: body.status, since: body.since.into() };
+    let request = ReplayRequest { state: body.status, since: body.since.into(), until: body.until.map(Into::into), events: body.events };
+    if request.until.is_some_and(|until| until < request.since) {
+        return Err(FieldErrors::one("until", "The end must not be before the beginning."));
+    }
+    request.events.check(&webhooks.catalogue).map_err(|unknown| FieldErrors::one("events", unknown.to_string()))?;
     if body.dry_run {
-        let count = webhooks.count_repeated(&caller, id, wanted).await?;
+        let count = webhooks.count_repeated(&caller, id, &request).await?;
         return Ok(Json(json!({ "replay": { "count": count, "dry_run": true } })).into_response());
     }
-    let key = body.idempotency_key.map(|key| Key::new(&caller, key, &json!([id, wanted.state, timestamp(wanted.since)])));
-    let replay = webhooks.replay(&caller, id, wanted, key).await?;
+    let key = body.idempotency_key.map(|key| Key::new(&caller, key, &request.identity(id)));
+    let replay = webhooks.replay(&caller, id, request, key).await?;
     let status = replay.status(StatusCode::ACCEPTED);
     Ok(replay.made.answer(status))
 }

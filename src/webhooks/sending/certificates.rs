@@ -11,8 +11,8 @@ use quick_cache::sync::Cache;
 use rustls::CertificateError;
 use x509_parser::parse_x509_certificate;
 
-use crate::webhooks::sending::connector::PeerCertificate;
 use crate::webhooks::sending::fault::causes;
+use crate::webhooks::sending::stream::PeerCertificate;
 
 /// Maximum number of certificates whose end is kept in memory; each takes one to two kilobytes.
 const MAX_KEPT: usize = 2_000;

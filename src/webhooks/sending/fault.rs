@@ -7,6 +7,7 @@ use std::iter::successors;
 use hyper_util::client::legacy;
 
 use crate::webhooks::sending::connector::ConnectError;
+use crate::webhooks::sending::tls_reason::TlsReason;
 use crate::webhooks::targets::TargetError;
 
 /// Why an attempt has no response, or an incomplete one. The attempt log shows these words.
@@ -19,13 +20,15 @@ pub enum Fault {
     /// No connection could be made, or not within the connect timeout.
     Connect,
     /// The certificate is not trusted, or the TLS handshake failed or did not end in time.
-    Tls,
+    Tls(TlsReason),
     /// No response before the deadline.
     Timeout,
     /// The response body was incomplete at the deadline.
     TooSlow,
     /// The response has more headers than a client accepts.
     TooManyHeaders,
+    /// The header lines of the response cannot be read.
+    BadHeaders,
     /// The connection was closed before the response was complete, or the response is not HTTP.
     Closed,
     /// The signing secret cannot be decrypted, so nothing was sent.
@@ -41,13 +44,22 @@ impl Fault {
             Self::Blocked => "blocked",
             Self::Dns => "dns",
             Self::Connect => "connect",
-            Self::Tls => "tls",
+            Self::Tls(_) => "tls",
             Self::Timeout => "timeout",
             Self::TooSlow => "too_slow",
             Self::TooManyHeaders => "too_many_headers",
+            Self::BadHeaders => "bad_headers",
             Self::Closed => "closed",
             Self::Unsigned => "unsigned",
             Self::Interrupted => "interrupted",
+        }
+    }
+
+    /// The word that says more.
+    pub fn reason(self) -> Option<&'static str> {
+        match self {
+            Self::Tls(reason) => Some(reason.as_str()),
+            _ => None,
         }
     }
 }
@@ -67,8 +79,13 @@ impl From<&legacy::Error> for Fault {
             if let Some(reason) = cause.downcast_ref::<TargetError>() {
                 return reason.into();
             }
-            if let Some(ConnectError::Tls(_) | ConnectError::TlsTimeout) = cause.downcast_ref() {
-                return Self::Tls;
+            match cause.downcast_ref() {
+                Some(ConnectError::Tls { reason, .. }) => return Self::Tls(*reason),
+                Some(ConnectError::TlsTimeout) => return Self::Tls(TlsReason::Timeout),
+                Some(ConnectError::Tcp(_)) | None => {}
+            }
+            if let Some(error) = cause.downcast_ref::<rustls::Error>() {
+                return Self::Tls(TlsReason::of_tls(error, false));
             }
             if cause.downcast_ref().is_some_and(hyper::Error::is_parse_too_large) {
                 return Self::TooManyHeaders;
@@ -86,6 +103,17 @@ pub fn is_unprocessed(error: &legacy::Error) -> bool {
         let is_refused = error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
         error.is_remote() && (is_sent_away || is_refused)
     })
+}
+
+/// Whether the answer is not HTTP, or has header lines that cannot be read.
+pub fn is_unreadable(error: &legacy::Error) -> bool {
+    causes(error).any(|cause| cause.downcast_ref().is_some_and(hyper::Error::is_parse))
+}
+
+/// Whether the connection of HTTP/2 goes on, or ended because what came over it was not HTTP/2.
+pub fn concerns_one_stream(error: &legacy::Error) -> bool {
+    let mut of_http2 = causes(error).filter_map(|cause| cause.downcast_ref::<h2::Error>());
+    of_http2.any(|error| error.is_reset() || error.is_library())
 }
 
 /// Whether nothing was sent for a reason that often passes within seconds: a server that restarts refuses connections, and a name

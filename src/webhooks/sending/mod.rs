@@ -5,24 +5,31 @@
 //!
 //! An attempt is what the endpoint may have processed. A request that it certainly has not is sent again within the same attempt:
 //! at once on a new connection if the endpoint said so ([`fault::is_unprocessed`]), and once after two seconds if nothing was sent at
-//! a first attempt because nobody listened or the name was unknown ([`second_tries`]).
+//! a first attempt because nobody listened or the name was unknown ([`second_tries`]). Nor is it the fault of the endpoint that it ends a
+//! connection that has nothing to do: a request that meets the end of a connection from before is sent again too, once and on a new one,
+//! unless anything of an answer came ([`Post::met_the_end_of_a_kept_connection`]).
 
 mod certificates;
 mod connector;
 pub mod fault;
 pub mod outcome;
+mod post;
+mod retry_after;
 mod second_tries;
+mod status_line;
+mod stream;
+pub mod tls_reason;
 mod traced;
+mod traffic;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
-use axum::http::uri::InvalidUri;
-use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use chrono::{DateTime, Utc};
-use http_body_util::{BodyExt, Full};
-use hyper::Request;
+use http_body_util::BodyExt;
+use hyper::Response;
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -34,22 +41,23 @@ use crate::kernel::crypto::CannotOpen;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 use crate::kernel::traces::{Moment, Span, TraceContext, Traces};
+use crate::webhooks::company_clients::IDLE_TIMEOUT;
 use crate::webhooks::endpoint::{AttemptHeaders, Endpoint, Headers};
 use crate::webhooks::sending::certificates::{Certificates, end_of_expired};
 use crate::webhooks::sending::connector::{Connector, on_behalf_of};
 use crate::webhooks::sending::fault::{Fault, is_unprocessed, may_pass_soon};
 use crate::webhooks::sending::outcome::{Answer, Outcome};
+use crate::webhooks::sending::post::{Client, Post};
 use crate::webhooks::sending::second_tries::SecondTries;
+use crate::webhooks::sending::traffic::Traffic;
 use crate::webhooks::targets::Targets;
 
-/// Many servers close a connection that was idle for five seconds; a POST must not run into that.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 /// Bytes of the response body that are kept; the rest is not read. Response headers are limited to the same size.
 pub const MAX_LOGGED_BODY_LEN: usize = 16 * 1024;
-/// How often a request is sent again within one attempt because the endpoint has not processed it.
+/// Bytes of the header lines of a response that are read with HTTP/2. With HTTP/1 it is somewhat more.
+const MAX_HEADERS_LEN: u32 = 256 * 1024;
+/// How often a request is sent again at once.
 const MAX_RESENDS: usize = 2;
-
-type Client = legacy::Client<Connector, Full<Bytes>>;
 
 /// Posts claimed deliveries.
 #[derive(Clone, Debug)]
@@ -119,6 +127,9 @@ impl Sender {
         let connector = Connector::new(targets.clone(), tls);
         let mut builder = legacy::Client::builder(TokioExecutor::new());
         builder.timer(TokioTimer::new()).pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE_TIMEOUT);
+        // An answer is read as far as it can be. What still cannot be read counts by its status line.
+        builder.http1_allow_spaces_after_header_name_in_responses(true).http1_allow_obsolete_multiline_headers_in_responses(true);
+        builder.http1_ignore_invalid_headers_in_responses(true).http2_max_header_list_size(MAX_HEADERS_LEN);
         let client = builder.build(connector.clone());
         let client_without_pool = builder.pool_max_idle_per_host(0).build(connector);
         Self { client, client_without_pool, targets, certificates: Certificates::new(), second_tries: SecondTries::new(), clock, traces }
@@ -157,32 +168,40 @@ impl Sender {
         }
     }
 
-    async fn post(&self, claimed: &Claimed, headers: HeaderMap) -> Outcome {
+    async fn post(&self, claimed: &Claimed, mut headers: HeaderMap) -> Outcome {
         let endpoint = &claimed.endpoint;
         if let Err(reason) = self.targets.check_literal(&endpoint.url) {
             return Fault::from(&reason).into();
         }
-        let Ok(request) = request(claimed, headers) else { return Fault::Blocked.into() };
-        let mut outcome = Outcome::default();
-        let exchange = on_behalf_of(claimed.company, self.exchange(claimed, request, &mut outcome));
-        match tokio::time::timeout(endpoint.timeout.duration(), exchange).await {
-            Ok(None) => {}
-            Ok(Some(fault)) => outcome.fault = Some(fault),
-            Err(_) => outcome.fault = Some(if outcome.answer.is_some() { Fault::TooSlow } else { Fault::Timeout }),
+        let Ok(uri) = endpoint.url.uri() else { return Fault::Blocked.into() };
+        headers.entry(header::ACCEPT).or_insert(HeaderValue::from_static("*/*"));
+        let (mut post, mut outcome) = (Post::new(uri, headers, claimed.body.clone()), Outcome::default());
+        let exchange = on_behalf_of(claimed.company, self.exchange(claimed, &mut post, &mut outcome));
+        let ended = tokio::time::timeout(endpoint.timeout.duration(), exchange).await;
+        if outcome.answer.is_none() {
+            outcome.answer = post.status().map(Answer::of_status);
         }
+        outcome.fault = match ended {
+            Ok(fault) => fault,
+            Err(_) => Some(if outcome.answer.is_some() { Fault::TooSlow } else { Fault::Timeout }),
+        };
+        outcome.resends = post.resends();
         outcome
     }
 
     /// Sends the request and stores the response in `outcome` as it arrives, so that a deadline keeps what has arrived by then. Returns
     /// what went wrong.
-    async fn exchange(&self, claimed: &Claimed, request: Request<Full<Bytes>>, outcome: &mut Outcome) -> Option<Fault> {
-        let response = match self.request(claimed, request).await {
+    async fn exchange(&self, claimed: &Claimed, post: &mut Post, outcome: &mut Outcome) -> Option<Fault> {
+        let response = match self.request(claimed, post).await {
             Ok(response) => response,
             Err(error) => {
                 outcome.certificate_expires_at = end_of_expired(&error);
-                return Some(Fault::from(&error));
+                return Some(post.fault(&error));
             }
         };
+        if let Some(traffic) = response.extensions().get::<Traffic>() {
+            traffic.note_answer();
+        }
         outcome.certificate_expires_at = self.certificates.end_of(&response);
         let (head, mut body) = response.into_parts();
         let answer = outcome.answer.insert(Answer { status: head.status, headers: head.headers, body: Vec::new() });
@@ -197,9 +216,9 @@ impl Sender {
     }
 
     /// Sends the request, and once more after a while if it is a first attempt and nothing was sent.
-    async fn request(&self, claimed: &Claimed, request: Request<Full<Bytes>>) -> Result<hyper::Response<Incoming>, legacy::Error> {
+    async fn request(&self, claimed: &Claimed, post: &mut Post) -> Result<Response<Incoming>, legacy::Error> {
         let begun = Instant::now();
-        let sent = self.send_until_processed(&request).await;
+        let sent = self.send_until_processed(post).await;
         match &sent {
             Err(error) if claimed.number == 1 && may_pass_soon(error) => {}
             _ => return sent,
@@ -207,29 +226,22 @@ impl Sender {
         let is_time_left = begun.elapsed() + second_tries::WAIT < claimed.endpoint.timeout.duration();
         let Some(_place) = self.second_tries.place(claimed.company).filter(|_| is_time_left) else { return sent };
         tokio::time::sleep(second_tries::WAIT).await;
-        self.send_until_processed(&request).await
+        self.send_until_processed(post).await
     }
 
-    /// Sends the request, again on a connection of its own while the endpoint has certainly not processed it.
-    async fn send_until_processed(&self, request: &Request<Full<Bytes>>) -> Result<hyper::Response<Incoming>, legacy::Error> {
-        let mut sent = self.client.request(request.clone()).await;
+    /// Sends the request, again on a connection of its own if it met the end of a kept one, and while the endpoint has certainly not
+    /// processed it.
+    async fn send_until_processed(&self, post: &mut Post) -> Result<Response<Incoming>, legacy::Error> {
+        let mut sent = post.send(&self.client).await;
         for _ in 0..MAX_RESENDS {
-            if !sent.as_ref().is_err_and(is_unprocessed) {
+            // A connection of its own is never a kept one, so that happens once.
+            if !sent.as_ref().is_err_and(|error| is_unprocessed(error) || post.met_the_end_of_a_kept_connection(error)) {
                 break;
             }
-            sent = self.client_without_pool.request(request.clone()).await;
+            sent = post.send(&self.client_without_pool).await;
         }
         sent
     }
-}
-
-fn request(claimed: &Claimed, headers: HeaderMap) -> Result<Request<Full<Bytes>>, InvalidUri> {
-    let mut request = Request::new(Full::new(claimed.body.clone()));
-    *request.method_mut() = Method::POST;
-    *request.uri_mut() = claimed.endpoint.url.uri()?;
-    *request.headers_mut() = headers;
-    request.headers_mut().entry(header::ACCEPT).or_insert(HeaderValue::from_static("*/*"));
-    Ok(request)
 }
 
 fn headers(claimed: &Claimed, span: Option<&Span>, at: DateTime<Utc>) -> Result<Headers, CannotOpen> {

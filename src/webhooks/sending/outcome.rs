@@ -5,6 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::webhooks::delivery_state::Verdict;
 use crate::webhooks::sending::fault::Fault;
+use crate::webhooks::sending::retry_after;
 
 /// The outcome of one POST.
 #[derive(Debug, Default)]
@@ -15,6 +16,8 @@ pub struct Outcome {
     pub fault: Option<Fault>,
     /// The end of the certificate that the endpoint presented, if it presented one.
     pub certificate_expires_at: Option<DateTime<Utc>>,
+    /// How often the request was sent again.
+    pub resends: i16,
 }
 
 #[derive(Debug)]
@@ -33,8 +36,8 @@ impl From<Fault> for Outcome {
 
 impl Outcome {
     /// The verdict on the attempt, by the status line alone: 2xx acknowledges, 410 means that the endpoint is gone, and everything else
-    /// fails, including redirects. What becomes of the body afterwards does not matter: an endpoint that has said 200 has taken the
-    /// event.
+    /// fails, including redirects. What the header lines look like and what becomes of the body does not matter: an endpoint that has said
+    /// 200 has taken the event.
     pub fn verdict(&self, ended_at: DateTime<Utc>) -> Verdict {
         match &self.answer {
             Some(answer) if answer.status.is_success() => Verdict::Acknowledged,
@@ -46,16 +49,17 @@ impl Outcome {
 }
 
 impl Answer {
-    /// The wait that a 429 or 503 response requests, in seconds or as a date.
+    /// An answer of which nothing but the status line could be read.
+    pub fn of_status(status: StatusCode) -> Self {
+        Self { status, headers: HeaderMap::new(), body: Vec::new() }
+    }
+
+    /// The wait that a 429 or 503 response requests.
     fn retry_after(&self, ended_at: DateTime<Utc>) -> Option<TimeDelta> {
         if !matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
             return None;
         }
-        let value = self.headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
-        match value.parse::<u32>() {
-            Ok(seconds) => Some(TimeDelta::seconds(seconds.into())),
-            Err(_) => Some(DateTime::parse_from_rfc2822(value).ok()?.to_utc() - ended_at),
-        }
+        retry_after::wait(self.headers.get(header::RETRY_AFTER)?.to_str().ok()?, ended_at)
     }
 }
 
@@ -81,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn only_429_and_503_ask_for_patience_in_seconds_or_as_a_date() {
+    fn only_429_and_503_ask_for_patience() {
         let retry_after = |status, value| match verdict(status, value) {
             Verdict::Failed { retry_after } => retry_after.map(|wait| wait.num_seconds()),
             verdict => panic!("{verdict:?}"),
@@ -89,8 +93,15 @@ mod tests {
         assert_eq!(retry_after(429, "120"), Some(120));
         assert_eq!(retry_after(503, "Thu, 21 May 2026 13:00:00 GMT"), Some(3600));
         assert_eq!(retry_after(500, "120"), None);
-        for value in ["soon", "-1", "1.5", "99999999999999999999"] {
-            assert_eq!(retry_after(429, value), None, "{value:?}");
+        assert_eq!(retry_after(429, "soon"), None);
+    }
+
+    #[test]
+    fn an_answer_of_which_there_is_only_the_status_line_counts_by_it() {
+        for (status, verdict) in [(200, Verdict::Acknowledged), (410, Verdict::Gone), (503, Verdict::Failed { retry_after: None })] {
+            let answer = Some(Answer::of_status(StatusCode::from_u16(status).unwrap()));
+            let outcome = Outcome { answer, fault: Some(Fault::BadHeaders), ..Outcome::default() };
+            assert_eq!(outcome.verdict(DateTime::UNIX_EPOCH), verdict);
         }
     }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::events::{Catalogue, UnknownEvent};
 use crate::resources::Input;
 
-/// Maximum number of entries of one subscription.
+/// Maximum number of entries of one list.
 const MAX_ENTRIES: usize = 100;
 
 /// A list of event names (`order.created`), groups (`order.*`) and `*`. An empty list wants all events, as `*` does.
@@ -16,7 +16,7 @@ const MAX_ENTRIES: usize = 100;
 pub struct EventFilter(Vec<String>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("A webhook may list at most {MAX_ENTRIES} events; * means all events.")]
+#[error("At most {MAX_ENTRIES} events can be listed; * means all events.")]
 pub struct TooManyEvents;
 
 impl EventFilter {
@@ -25,6 +25,11 @@ impl EventFilter {
         let group = name.split('.').next().unwrap_or_default();
         let is_wanted = |entry: &String| entry == "*" || entry == name || entry.strip_suffix(".*") == Some(group);
         self.0.is_empty() || self.0.iter().any(is_wanted)
+    }
+
+    /// The entries, for a statement.
+    pub fn entries(&self) -> &[String] {
+        &self.0
     }
 
     /// The entries, for a sentence.

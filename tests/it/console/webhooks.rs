@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::World;
 use crate::support::fleet::id;
 use crate::support::page::unescaped;
-use crate::support::receiver::Reply;
+use crate::support::receiver::{Receiver, Reply};
 
 #[tokio::test]
 async fn an_endpoint_is_registered_tested_broken_understood_and_replayed() {
@@ -68,6 +68,14 @@ async fn what_failed_is_counted_before_it_is_sent_again_and_sent_once() {
     let since = since.format("%Y-%m-%dT%H:%M").to_string();
     let counted = tab.send(&format!("{page}/replay"), &[("since", &since)]).await;
     counted.says("3 deliveries failed since").says("Send 3 again");
+    let one = [("since", since.as_str()), ("until", since.as_str()), ("event", "order.created")];
+    tab.send(&format!("{page}/replay"), &one).await.says("Nothing failed since then.");
+    let until = world.clock.now().format("%Y-%m-%dT%H:%M").to_string();
+    let some = [("since", since.as_str()), ("until", until.as_str()), ("event", "order.created")];
+    let narrowed = tab.send(&format!("{page}/replay"), &some).await;
+    narrowed.says("Only those made until").says("Only those of the event order.created are counted.").says("Send 3 again");
+    let other = [("since", since.as_str()), ("event", "driver.online")];
+    tab.send(&format!("{page}/replay"), &other).await.says("Nothing failed since then.");
     let key = counted.between("name=\"key\" value=\"", "\"");
     for _ in 0..2 {
         let done = tab.send(&format!("{page}/replay"), &[("since", &since), ("key", &key)]).await;
@@ -75,6 +83,19 @@ async fn what_failed_is_counted_before_it_is_sent_again_and_sent_once() {
     }
     world.finish_replays().await;
     assert_eq!(world.count("select count(*) from replays").await, 1);
+}
+
+#[tokio::test]
+async fn an_attempt_that_failed_in_tls_says_what_is_wrong_and_what_to_do() {
+    let world = World::new().await;
+    world.resolver.insert("hooks.test", &["127.0.0.1".parse().unwrap()]);
+    let receiver = Receiver::start_expired("hooks.test").await;
+    world.subscribe(&receiver, json!({})).await;
+    world.publish("order.created").await;
+    world.deliver().await;
+    let page = format!("/console/deliveries/{}", id(&world.last_delivery().await));
+    let mut tab = world.signed_in(Role::Developer).await;
+    tab.open(&page).await.says("The certificate has expired.").says("Renew the certificate, and let the server load the new one.");
 }
 
 #[tokio::test]

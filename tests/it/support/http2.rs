@@ -28,6 +28,10 @@ pub enum Refusal {
     AwayAfter(u32),
     /// RST_STREAM with REFUSED_STREAM, for the first so many requests. Later ones are accepted.
     Refused(u32),
+    /// After this number of requests of a connection that it accepts, the connection is closed under the next one, without a word of HTTP/2.
+    LeavesAfter(u32),
+    /// Likewise, but it is reset.
+    ResetsAfter(u32),
 }
 
 const DATA: u8 = 0;
@@ -118,6 +122,12 @@ async fn refuse(tls: TlsAcceptor, stream: TcpStream, refusal: Refusal, refused: 
                 stream.write_all(&frame(RST_STREAM, 0, stream_id, &REFUSED_STREAM)).await?;
             }
             (DATA, Refusal::Refused(_)) if ends => {
+                stream.write_all(&frame(HEADERS, END_STREAM | END_HEADERS, stream_id, &OK)).await?;
+            }
+            (DATA, Refusal::LeavesAfter(count)) if ends && accepted == count => return stream.shutdown().await,
+            (DATA, Refusal::ResetsAfter(count)) if ends && accepted == count => return stream.get_ref().0.set_zero_linger(),
+            (DATA, Refusal::LeavesAfter(_) | Refusal::ResetsAfter(_)) if ends => {
+                accepted += 1;
                 stream.write_all(&frame(HEADERS, END_STREAM | END_HEADERS, stream_id, &OK)).await?;
             }
             _ => {}

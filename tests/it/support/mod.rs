@@ -17,6 +17,7 @@ pub mod gateways;
 pub mod held_answers;
 pub mod http2;
 pub mod identity_provider;
+pub mod keeping;
 mod log;
 pub mod nameserver;
 mod openapi_check;

@@ -13,8 +13,10 @@ use portico::dev::authority::{Authority, VALIDITY};
 use portico::dev::temporary::TemporaryDirectory;
 use portico::kernel::clock::Clock;
 use portico::kernel::lifecycle::Lifecycle;
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -44,6 +46,8 @@ pub enum Reply {
     BreakOffEarly,
     /// With something that is not HTTP.
     Nonsense,
+    /// With these bytes, and by closing the connection.
+    Bytes(&'static [u8]),
     /// With an endless body, as fast as it is read.
     Flood,
     /// With this number of interim responses before a 200; endlessly if there is no number.
@@ -84,6 +88,13 @@ pub struct Receiver {
     replies: Arc<Mutex<VecDeque<Reply>>>,
 }
 
+/// How a connection begins.
+enum Beginning {
+    Tls(TlsAcceptor),
+    /// Not with TLS: the endpoint says this.
+    Says(&'static [u8]),
+}
+
 /// What an endpoint does with the connection after a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
@@ -105,31 +116,50 @@ pub fn authority() -> &'static Authority {
 impl Receiver {
     /// An endpoint named `name`, with a certificate for `certified`; without TLS if that is `None`.
     pub async fn start(name: &str, certified: Option<&str>) -> Self {
-        Self::open(name, certified.map(|name| acceptor(name, &[])), Then::Close).await
+        let beginning = certified.map_or(Beginning::Says(b"220 mail.example ready\r\n"), |name| Beginning::Tls(acceptor(name, &[])));
+        Self::open(name, beginning, Then::Close).await
     }
 
     /// An endpoint whose certificate expired years ago.
     pub async fn start_expired(name: &str) -> Self {
-        Self::open(name, Some(TlsAcceptor::from(Arc::new(certified(name, &[], DateTime::UNIX_EPOCH)))), Then::Close).await
+        Self::open(name, Beginning::Tls(accepting(certified(name, &[], DateTime::UNIX_EPOCH))), Then::Close).await
+    }
+
+    /// An endpoint that refuses the versions of TLS that it is offered.
+    pub async fn start_too_old(name: &str) -> Self {
+        // A fatal alert of TLS 1.0: protocol_version.
+        Self::open(name, Beginning::Says(&[21, 3, 1, 0, 2, 2, 70]), Then::Close).await
+    }
+
+    /// An endpoint that wants a certificate of its client, with this version of TLS and these ALPN protocols.
+    pub async fn start_wanting_certificate(name: &str, version: &'static rustls::SupportedProtocolVersion, protocols: &[&[u8]]) -> Self {
+        let (chain, key) = identity(name, Clock::System.now());
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_file(authority().certificate_path()).unwrap()).unwrap();
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider()).build().unwrap();
+        let config = rustls::ServerConfig::builder_with_provider(provider()).with_protocol_versions(&[version]).unwrap();
+        let mut config = config.with_client_cert_verifier(verifier).with_single_cert(chain, key).unwrap();
+        config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+        Self::open(name, Beginning::Tls(accepting(config)), Then::Close).await
     }
 
     /// An endpoint whose certificate ends after this time of the system clock.
     pub async fn start_certified_for(name: &str, left: TimeDelta) -> Self {
         let issued_at = Clock::System.now() + left - VALIDITY;
-        Self::open(name, Some(TlsAcceptor::from(Arc::new(certified(name, &[], issued_at)))), Then::Close).await
+        Self::open(name, Beginning::Tls(accepting(certified(name, &[], issued_at))), Then::Close).await
     }
 
     /// An endpoint that accepts many POSTs on one connection.
     pub async fn start_for_many(name: &str) -> Self {
-        Self::open(name, Some(acceptor(name, &[])), Then::KeepOpen).await
+        Self::open(name, Beginning::Tls(acceptor(name, &[])), Then::KeepOpen).await
     }
 
-    async fn open(name: &str, tls: Option<TlsAcceptor>, then: Then) -> Self {
+    async fn open(name: &str, beginning: Beginning, then: Then) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (arrived, received) = watch::channel(Vec::new());
         let replies = Arc::new(Mutex::new(VecDeque::new()));
-        let endpoint = Arc::new(Endpoint { arrived, replies: Arc::clone(&replies), tls, then });
+        let endpoint = Arc::new(Endpoint { arrived, replies: Arc::clone(&replies), beginning, then });
         let tasks = Lifecycle::default();
         tasks.clone().spawn(async move {
             loop {
@@ -195,7 +225,7 @@ pub fn event_ids(posts: &[Received]) -> BTreeSet<String> {
 
 /// A TLS acceptor with a certificate for `name` and these ALPN protocols.
 pub fn acceptor(name: &str, protocols: &[&[u8]]) -> TlsAcceptor {
-    TlsAcceptor::from(Arc::new(server_config(name, protocols)))
+    accepting(server_config(name, protocols))
 }
 
 /// The same configuration, for servers with their own acceptor.
@@ -204,12 +234,24 @@ pub fn server_config(name: &str, protocols: &[&[u8]]) -> rustls::ServerConfig {
     certified(name, protocols, Clock::System.now())
 }
 
-fn certified(name: &str, protocols: &[&[u8]], issued_at: DateTime<Utc>) -> rustls::ServerConfig {
+fn accepting(config: rustls::ServerConfig) -> TlsAcceptor {
+    TlsAcceptor::from(Arc::new(config))
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::aws_lc_rs::default_provider())
+}
+
+/// A certificate for `name` and its key.
+fn identity(name: &str, issued_at: DateTime<Utc>) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
     let issued = authority().issue(&[name], issued_at).unwrap();
     let chain = CertificateDer::pem_slice_iter(issued.chain_pem.as_bytes()).collect::<Result<_, _>>().unwrap();
-    let key = PrivateKeyDer::from_pem_slice(issued.key_pem.as_bytes()).unwrap();
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    (chain, PrivateKeyDer::from_pem_slice(issued.key_pem.as_bytes()).unwrap())
+}
+
+fn certified(name: &str, protocols: &[&[u8]], issued_at: DateTime<Utc>) -> rustls::ServerConfig {
+    let (chain, key) = identity(name, issued_at);
+    let config = rustls::ServerConfig::builder_with_provider(provider()).with_safe_default_protocol_versions().unwrap();
     let mut config = config.with_no_client_auth().with_single_cert(chain, key).unwrap();
     config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
     config
@@ -218,15 +260,20 @@ fn certified(name: &str, protocols: &[&[u8]], issued_at: DateTime<Utc>) -> rustl
 struct Endpoint {
     arrived: watch::Sender<Vec<Received>>,
     replies: Arc<Mutex<VecDeque<Reply>>>,
-    tls: Option<TlsAcceptor>,
+    beginning: Beginning,
     then: Then,
 }
 
 impl Endpoint {
     async fn accept(&self, mut stream: TcpStream) -> io::Result<()> {
-        match &self.tls {
-            Some(tls) => self.serve(tls.accept(stream).await?).await,
-            None => stream.write_all(b"220 mail.example ready\r\n").await,
+        match &self.beginning {
+            Beginning::Tls(tls) => self.serve(tls.accept(stream).await?).await,
+            Beginning::Says(words) => {
+                stream.write_all(words).await?;
+                stream.shutdown().await?;
+                // Closed with something unread, the connection would be reset.
+                stream.read_to_end(&mut Vec::new()).await.map(drop)
+            }
         }
     }
 
@@ -280,6 +327,7 @@ impl Endpoint {
                 stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await?;
             }
             Reply::Nonsense => stream.write_all(b"220 mail.example ready\r\n").await?,
+            Reply::Bytes(bytes) => stream.write_all(bytes).await?,
         }
         stream.shutdown().await
     }
@@ -295,7 +343,8 @@ async fn trickle(stream: &mut (impl AsyncWrite + Unpin), beginning: &[u8]) -> io
     }
 }
 
-async fn read(stream: &mut (impl AsyncBufReadExt + Unpin)) -> io::Result<Received> {
+/// Reads a POST.
+pub async fn read(stream: &mut (impl AsyncBufReadExt + Unpin)) -> io::Result<Received> {
     let (mut head, mut headers) = (String::new(), HeaderMap::new());
     if stream.read_line(&mut head).await? == 0 {
         return Err(io::ErrorKind::UnexpectedEof.into());

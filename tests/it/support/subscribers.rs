@@ -183,6 +183,14 @@ pub fn will_be_retried_after(delivery: &Value, error: &str) {
     assert!(delivery["next_attempt_at"].is_string());
 }
 
+/// Asserts that the last attempt of a delivery failed in TLS for this reason, and that it will be retried.
+#[track_caller]
+pub fn will_be_retried_after_tls(delivery: &Value, reason: &str) {
+    will_be_retried_after(delivery, "tls");
+    let attempt = delivery["attempts"].as_array().unwrap().last().unwrap();
+    assert_eq!(attempt["reason"], reason, "{attempt}");
+}
+
 /// The status and the error of the last attempt of a delivery.
 pub fn last_attempt(delivery: &Value) -> (Option<i64>, Option<&str>) {
     let attempt = delivery["attempts"].as_array().unwrap().last().expect("there was an attempt");

@@ -14,7 +14,7 @@ use crate::support::World;
 use crate::support::http2::{Refusal, refusing, taking};
 use crate::support::nameserver::Nameserver;
 use crate::support::receiver::{Receiver, Reply};
-use crate::support::subscribers::{last_attempt, will_be_retried_after};
+use crate::support::subscribers::{last_attempt, will_be_retried_after, will_be_retried_after_tls};
 use crate::support::waiting::until;
 
 /// Delivers one event to one endpoint that responds with `reply`, with this timeout in seconds.
@@ -74,7 +74,7 @@ async fn not_greeted_with(timeout: u32) -> Value {
 async fn a_handshake_that_does_not_end_within_five_seconds_is_a_failure_of_tls() {
     let delivery = not_greeted_with(30).await;
     // At the deadline of the delivery it would be one of time.
-    will_be_retried_after(&delivery, "tls");
+    will_be_retried_after_tls(&delivery, "timeout");
     assert!(took(&delivery) >= 5_000, "{delivery}");
 }
 
@@ -94,10 +94,7 @@ async fn a_connection_that_is_not_made_within_five_seconds_is_a_failure() {
 }
 
 #[tokio::test]
-async fn the_deadline_covers_the_beginning_of_the_connection_and_the_headers() {
-    let delivery = timed_out_with(Reply::TrickleEarly).await;
-    assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("retrying"), (None, Some("timeout"))));
-
+async fn the_deadline_covers_the_beginning_of_the_connection() {
     will_be_retried_after(&not_greeted_with(1).await, "timeout");
 }
 
@@ -122,10 +119,44 @@ async fn a_body_that_is_too_slow_or_breaks_off_changes_nothing_about_the_status(
 }
 
 #[tokio::test]
-async fn more_headers_than_a_client_accepts_are_a_failure_that_says_so() {
-    let headers = (0..101).map(|_| ("x-more", "x".to_owned())).collect();
-    let (_, delivery) = answered_with(Reply::Answer(200, headers, Vec::new())).await;
-    will_be_retried_after(&delivery, "too_many_headers");
+async fn header_lines_that_break_off_or_are_too_slow_change_nothing_about_the_status() {
+    let (_, broken_off) = answered_with(Reply::BreakOffEarly).await;
+    let too_slow = timed_out_with(Reply::TrickleEarly).await;
+    for (delivery, error) in [(broken_off, "closed"), (too_slow, "too_slow")] {
+        assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("delivered"), (Some(200), Some(error))));
+        assert_eq!(delivery["attempts"][0]["response_headers"], json!({}));
+    }
+}
+
+#[tokio::test]
+async fn the_status_line_decides_however_many_headers_there_are() {
+    for (status, state) in [(200, "delivered"), (410, "failed"), (500, "retrying")] {
+        let headers = (0..101).map(|_| ("x-more", "x".to_owned())).collect();
+        let (_, delivery) = answered_with(Reply::Answer(status, headers, Vec::new())).await;
+        let expected = (Some(state), (Some(status.into()), Some("too_many_headers")));
+        assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), expected);
+    }
+}
+
+#[tokio::test]
+async fn the_status_line_decides_whatever_the_header_lines_look_like() {
+    for (answer, error) in [
+        (&b"HTTP/1.1 200 OK\r\nX-Powered-By : php\r\ncontent-length: 2\r\n\r\nok"[..], None),
+        (b"HTTP/1.1 200 OK\r\nx-folded: one\r\n two\r\ncontent-length: 2\r\n\r\nok", None),
+        (b"HTTP/1.1 200 OK\r\nWarning, no colon\r\nx-\xfcml\xe4ut: \xfc\r\ncontent-length: 2\r\n\r\nok", None),
+        (b"HTTP/1.1 200 OK\r\nx-nul: \0\r\ncontent-length: 2\r\n\r\nok", Some("bad_headers")),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\nok", Some("bad_headers")),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nok", Some("bad_headers")),
+    ] {
+        let (_, delivery) = answered_with(Reply::Bytes(answer)).await;
+        let told = String::from_utf8_lossy(answer);
+        assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("delivered"), (Some(200), error)), "{told}");
+        let attempt = &delivery["attempts"][0];
+        assert_eq!(attempt["response_body"], if error.is_none() { "ok" } else { "" }, "{told}");
+        assert_eq!(attempt["response_headers"]["content-length"].is_null(), error.is_some(), "{told}");
+    }
+    let (_, delivery) = answered_with(Reply::Bytes(b"HTTP/1.1 200 OK\r\nX-Powered-By : php\r\n\r\n")).await;
+    assert_eq!(delivery["attempts"][0]["response_headers"]["x-powered-by"], "php");
 }
 
 #[tokio::test]
@@ -159,10 +190,11 @@ async fn a_certificate_that_cannot_be_trusted_ends_the_attempt_before_anything_i
     world.subscribe(&wrong_name, json!({ "events": ["order.created"] })).await;
     let no_tls = Receiver::start("shop.test", None).await;
     world.subscribe(&no_tls, json!({ "events": ["order.updated"] })).await;
-    for event in ["order.created", "order.updated"] {
+    for (event, reason) in [("order.created", "wrong_name"), ("order.updated", "not_tls")] {
+        world.pass(TimeDelta::seconds(1));
         world.publish(event).await;
         world.deliver().await;
-        will_be_retried_after(&world.last_delivery().await, "tls");
+        will_be_retried_after_tls(&world.last_delivery().await, reason);
     }
     assert!(wrong_name.received().is_empty() && no_tls.received().is_empty());
 }
@@ -175,8 +207,34 @@ async fn a_certificate_that_has_expired_is_not_trusted() {
     world.subscribe(&receiver, json!({})).await;
     world.publish("order.created").await;
     world.deliver().await;
-    will_be_retried_after(&world.last_delivery().await, "tls");
+    will_be_retried_after_tls(&world.last_delivery().await, "certificate_expired");
     assert!(receiver.received().is_empty());
+}
+
+#[tokio::test]
+async fn an_endpoint_that_wants_a_client_certificate_is_told_from_one_that_only_closes() {
+    let h2: &[&[u8]] = &[b"h2"];
+    for (version, protocols) in [(&rustls::version::TLS12, &[][..]), (&rustls::version::TLS13, &[]), (&rustls::version::TLS13, h2)] {
+        let world = World::new().await;
+        world.resolver.insert("shop.test", &["127.0.0.1".parse().unwrap()]);
+        let receiver = Receiver::start_wanting_certificate("shop.test", version, protocols).await;
+        world.subscribe(&receiver, json!({ "timeout": 30 })).await;
+        world.publish("order.created").await;
+        world.deliver().await;
+        will_be_retried_after_tls(&world.last_delivery().await, "client_certificate");
+        assert!(receiver.received().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_that_speaks_only_old_versions_of_tls_is_told_so() {
+    let world = World::new().await;
+    world.resolver.insert("shop.test", &["127.0.0.1".parse().unwrap()]);
+    let receiver = Receiver::start_too_old("shop.test").await;
+    world.subscribe(&receiver, json!({})).await;
+    world.publish("order.created").await;
+    world.deliver().await;
+    will_be_retried_after_tls(&world.last_delivery().await, "protocol_too_old");
 }
 
 #[tokio::test]
@@ -185,7 +243,7 @@ async fn an_authority_nobody_named_is_not_trusted() {
     let (receiver, _) = world.subscriber("shop.test").await;
     world.publish("order.created").await;
     world.deliver().await;
-    will_be_retried_after(&world.last_delivery().await, "tls");
+    will_be_retried_after_tls(&world.last_delivery().await, "unknown_authority");
     assert!(receiver.received().is_empty());
 }
 
@@ -244,12 +302,6 @@ async fn an_answer_is_never_unpacked() {
     assert_eq!(last_attempt(&delivery), (Some(200), None));
     assert_eq!(delivery["attempts"][0]["response_body"], String::from_utf8_lossy(&packed).as_ref());
     assert_eq!(delivery["attempts"][0]["request_headers"].get("accept-encoding"), None);
-}
-
-#[tokio::test]
-async fn a_connection_that_ends_within_a_header_is_a_failure() {
-    let (_, delivery) = answered_with(Reply::BreakOffEarly).await;
-    assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("retrying"), (None, Some("closed"))));
 }
 
 #[tokio::test]

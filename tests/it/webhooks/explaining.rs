@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::World;
 use crate::support::fleet::id;
-use crate::support::receiver::Reply;
+use crate::support::receiver::{Receiver, Reply};
 
 impl World {
     /// The verdict on an event and a webhook, the gate that decided it, and what it says.
@@ -125,6 +125,26 @@ async fn a_delivery_that_waits_for_another_or_for_the_circuit_says_so() {
     let held = world.publish("order.updated").await;
     world.deliver().await;
     world.explains(held, &webhook, "waiting", "circuit", "attempts are held back until").await;
+
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("busy.test").await;
+    receiver.will([Reply::with(429, "retry-after", "600")]);
+    let asked = world.publish("order.created").await;
+    world.deliver().await;
+    let silent = "The endpoint has asked to be left alone (Retry-After) until 2026-05-21T10:25:00.000+00:00";
+    world.explains(asked, &webhook, "waiting", "silence", silent).await;
+    world.explains(asked, &webhook, "waiting", "silence", "the endpoint answered 429").await;
+}
+
+#[tokio::test]
+async fn an_attempt_that_failed_in_tls_is_told_with_its_reason() {
+    let world = World::new().await;
+    world.resolver.insert("hooks.test", &["127.0.0.1".parse().unwrap()]);
+    let receiver = Receiver::start_expired("hooks.test").await;
+    let webhook = world.subscribe(&receiver, json!({})).await;
+    let event = world.publish("order.created").await;
+    world.deliver().await;
+    world.explains(event, &webhook, "waiting", "answered", "the latest attempt ended with tls (certificate_expired)").await;
 }
 
 #[tokio::test]

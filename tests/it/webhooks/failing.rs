@@ -90,7 +90,21 @@ async fn operators_are_notified_at_50_70_and_90_percent_of_five_days_and_at_the_
         .flat_map(|what| std::iter::repeat_n(format!("A webhook {what}: {url}"), 2))
         .collect();
     assert_eq!(world.subjects(), expected, "both operators receive each mail");
-    assert!(world.messages()[2].text.contains("90 percent"), "{}", world.messages()[2].text);
+    let text = &world.messages()[2].text;
+    assert!(text.contains("90 percent") && text.contains("The latest attempt was answered with status 500."), "{text}");
+}
+
+#[tokio::test]
+async fn the_mail_says_why_the_latest_attempt_failed() {
+    let world = World::new().await;
+    world.operator("ada@example.com", Role::Owner).await;
+    world.resolver.insert("shop.test", &["127.0.0.1".parse().unwrap()]);
+    let receiver = Receiver::start_expired("shop.test").await;
+    world.subscribe(&receiver, json!({})).await;
+    world.fail_after(&receiver, 0).await;
+    world.fail_after(&receiver, 60).await;
+    let text = &world.messages()[0].text;
+    assert!(text.contains("The latest attempt ended with the error tls. The certificate has expired."), "{text}");
 }
 
 #[tokio::test]

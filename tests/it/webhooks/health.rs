@@ -18,7 +18,7 @@ async fn a_webhook_shows_how_its_endpoint_is_doing() {
     let health = async || health_of(&world, &webhook).await;
     let none = json!({
         "attempts": 0, "success_rate": null, "p50_ms": null, "p95_ms": null, "last_success_at": null, "last_failure_at": null,
-        "failing_since": null, "consecutive_failures": 0, "circuit": "closed", "certificate_expires_at": null,
+        "failing_since": null, "consecutive_failures": 0, "circuit": "closed", "silent_until": null, "certificate_expires_at": null,
     });
     assert_eq!(health().await, none);
     for _ in 0..3 {

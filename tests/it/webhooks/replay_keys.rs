@@ -69,6 +69,14 @@ async fn a_key_stands_for_one_replay_for_a_day() {
     for (path, body, _) in routes.iter().filter(|(path, ..)| *path != delivery) {
         world.developers(Method::POST, path, under("click", body)).await.refused(409, "idempotency_key_used");
     }
+    // The same without an end, and with one, are two replays.
+    let (webhook, since, _) = &routes[0];
+    world.developers(Method::POST, webhook, under("outage", since)).await.ok(202);
+    for (member, value) in [("until", json!("2026-05-22T00:00:00Z")), ("events", json!(["order.*"]))] {
+        let mut other = since.clone();
+        other[member] = value;
+        world.developers(Method::POST, webhook, under("outage", &other)).await.refused(409, "idempotency_key_used");
+    }
     // A dry run creates nothing and does not use its key.
     let (event, _, _) = &routes[2];
     world.developers(Method::POST, event, json!({ "idempotency_key": "click", "dry_run": true })).await.ok(200);
@@ -93,6 +101,8 @@ async fn a_replay_that_is_asked_for_badly_is_refused_and_nothing_is_stored() {
         }
         if path.starts_with("webhooks") {
             bad.extend([("since", json!(5)), ("since", json!(null)), ("status", json!("open"))]);
+            bad.extend([("until", json!("soon")), ("until", json!("2026-05-20T23:59:59Z"))]);
+            bad.extend([("events", json!("order.created")), ("events", json!(["order.made"])), ("events", json!(["*.created"]))]);
         }
         for (member, value) in bad {
             let mut body = body.clone();

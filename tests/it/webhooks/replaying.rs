@@ -1,6 +1,6 @@
 //! Replaying and cancelling: decisions, section 7, Routes beside the five.
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::join_all;
 use portico::callers::Scope;
 use reqwest::Method;
@@ -171,6 +171,53 @@ async fn what_failed_since_a_time_is_counted_first_and_then_repeated() {
     let done = world.get(&format!("replays/{}", id(&replay))).await["replay"].take();
     assert_eq!((&done["made"], done["finished_at"].is_string()), (&json!(1), true));
     assert_eq!(world.get(&format!("replays?webhook={}", id(&webhook))).await["replays"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn an_outage_with_an_end_is_repeated_up_to_it_and_some_events_alone() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    let since = world.clock.now();
+    for event in ["order.created", "driver.online"] {
+        world.fail(&receiver, event).await;
+    }
+    let until = world.clock.now();
+    world.fail(&receiver, "order.updated").await;
+    let path = format!("webhooks/{}/replay", id(&webhook));
+    let count = async |until: Option<&str>, events: Value| {
+        let mut body = json!({ "since": since, "events": events, "dry_run": true });
+        if let Some(until) = until {
+            body["until"] = json!(until);
+        }
+        world.post(&path, body).await.ok(200)["replay"]["count"].clone()
+    };
+    let end = until.to_rfc3339();
+    for (until, events, found) in [
+        (None, json!([]), 3),
+        (None, json!(["*"]), 3),
+        (None, json!(["order.*"]), 2),
+        (None, json!(["order.updated", "driver.*"]), 2),
+        (Some(end.as_str()), json!([]), 2),
+        (Some(end.as_str()), json!(["order.*"]), 1),
+        (Some(end.as_str()), json!(["order.updated"]), 0),
+        (Some("2027-01-01T00:00:00Z"), json!([]), 3),
+    ] {
+        assert_eq!(count(until, events.clone()).await, found, "{until:?} {events}");
+    }
+
+    let before = receiver.count();
+    let body = json!({ "since": since, "until": until, "events": ["order.*"] });
+    let replay = world.post(&path, body).await.ok(202)["replay"].take();
+    assert_eq!((&replay["count"], &replay["events"]), (&json!(1), &json!(["order.*"])));
+    assert_eq!(replay["until"].as_str().unwrap().parse::<DateTime<Utc>>().unwrap(), until);
+    assert_eq!(world.deliver().await, 1);
+    assert_eq!(receiver.received()[before].header("x-service-event"), "order.created");
+    let ends_later = world.post(&path, json!({ "since": since, "until": "2027-01-01T00:00:00Z" })).await.ok(202)["replay"].take();
+    assert_eq!(
+        ends_later["until"].as_str().unwrap().parse::<DateTime<Utc>>().unwrap(),
+        world.clock.now(),
+        "what fails later is not replayed"
+    );
 }
 
 /// Creates `count` failed deliveries of each webhook.

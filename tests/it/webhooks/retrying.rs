@@ -73,7 +73,15 @@ async fn a_retry_that_succeeds_ends_it() {
 
 #[tokio::test]
 async fn an_endpoint_can_ask_for_patience_up_to_eight_hours() {
-    for (retry_after, wait) in [("1200", 1200), ("1", 300), ("999999", 8 * 3600), ("Thu, 21 May 2026 11:15:00 GMT", 3600)] {
+    for (retry_after, wait) in [
+        ("1200", 1200),
+        ("1", 300),
+        ("999999", 8 * 3600),
+        ("Thu, 21 May 2026 11:15:00 GMT", 3600),
+        // The obsolete forms of a date.
+        ("Thursday, 21-May-26 11:15:00 GMT", 3600),
+        ("Thu May 21 11:15:00 2026", 3600),
+    ] {
         let world = World::new().await;
         let (receiver, _) = world.subscriber("shop.test").await;
         receiver.will([Reply::with(429, "retry-after", retry_after)]);

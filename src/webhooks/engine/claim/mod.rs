@@ -6,7 +6,8 @@
 //! Deliveries wait in lanes, so that deliveries in one lane are never in the way of another lane. Within a lane the endpoints take
 //! turns: the companies one after the other, and of each the endpoints with the fewest deliveries in flight first, whatever waits for the
 //! others. A delivery that must wait for its predecessor enters a lane only after the predecessor has ended. What waits for a paused
-//! endpoint stays in its lane, and is passed over as what is being cancelled is. What waits behind an open circuit leaves its lane.
+//! endpoint stays in its lane, and is passed over as what is being cancelled is. What waits behind an open circuit leaves its lane, and so does
+//! what waits for an endpoint that has asked for silence.
 
 mod queries;
 mod reclaim;
@@ -20,7 +21,7 @@ use uuid::Uuid;
 
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
-use crate::webhooks::delivery_state::{LEASE, Lane, MAX_CLOCK_SKEW, MAX_INTERRUPTIONS};
+use crate::webhooks::delivery_state::{LEASE, Lane, MAX_CLOCK_SKEW, MAX_INTERRUPTIONS, MAX_SILENCE};
 use crate::webhooks::endpoint::Endpoints;
 use crate::webhooks::engine::claim::queries::Limits;
 use crate::webhooks::engine::claim::reclaim::Lost;
@@ -57,7 +58,7 @@ pub struct ClaimSummary {
     pub unseen: bool,
     /// Whether another worker took some of the deliveries first, so there may be more at once.
     pub missed: bool,
-    /// Whether deliveries behind open circuits were put aside. There may be more.
+    /// Whether deliveries behind open circuits, or for endpoints that have asked for silence, were put aside. There may be more.
     pub held: bool,
     /// Whether more could have been taken if more permits had been free, so there may be more when any delivery has ended.
     pub short: bool,
@@ -151,6 +152,7 @@ impl Webhooks {
             endpoints: MAX_ENDPOINTS_PER_CLAIM,
             held: MAX_HELD_PER_CLAIM,
             cool_down: self.settings.circuit.cool_down(),
+            silence: MAX_SILENCE,
         };
         let mut conn = self.delivery_pools.of(track).acquire().await?;
         let (summary, taken) = queries::claim_due(&mut conn, lane, limits, shares, visit, self.worker, self.clock.now()).await?;

@@ -19,6 +19,8 @@ pub struct Limits {
     pub held: i32,
     /// The longest time that a circuit stays open.
     pub cool_down: TimeDelta,
+    /// The longest time that an endpoint is left alone because it asked for it.
+    pub silence: TimeDelta,
 }
 
 /// The bytes of events, of any age.
@@ -47,6 +49,9 @@ pub async fn find_bodies(conn: &mut Connection, events: &[Uuid]) -> Result<Vec<(
 /// The circuit does not apply to replays: they do not wait for it, and while they are in flight they do not count as the trial
 /// attempt of a half-open circuit. (A replay that ends at this very moment is still counted, and then two trial attempts may be
 /// made.)
+///
+/// An endpoint that has asked for silence gets nothing until then, replays included; they stay in their lane. Afterwards it gets what it would
+/// get with a half-open circuit.
 pub async fn claim_due(
     conn: &mut Connection,
     lane: Lane,
@@ -86,7 +91,11 @@ pub async fn claim_due(
                  select settings.company_id, endpoints.in_flight, settings.version, settings.rate_limit, ceil(settings.rate_limit / 10.0) as burst,
                         case when endpoints.next_arrival_at between $7 and $7 + interval '2 seconds' then endpoints.next_arrival_at else $7 end
                         as arrival_at,
-                        case when $1 <> 3 and endpoints.open_until <= $7 + $6::interval then endpoints.open_until end as open_until
+                        greatest(
+                            case when $1 <> 3 and endpoints.open_until <= $7 + $6::interval then endpoints.open_until end,
+                            case when endpoints.silent_until <= $7 + $15::interval and ($1 <> 3 or endpoints.silent_until > $7)
+                            then endpoints.silent_until end
+                        ) as open_until
                  from endpoints join subscription_endpoints as settings on settings.subscription_id = endpoints.subscription_id
                  where endpoints.subscription_id = examined.subscription_id and endpoints.cancelled_before is null and not endpoints.paused
                  for no key update of endpoints
@@ -138,7 +147,7 @@ pub async fn claim_due(
                  cross join lateral (
                      select id from waiting where lane = $1 and waiting.subscription_id = endpoint.subscription_id order by due_at limit $11
                  ) as behind
-                 where is_open limit $11
+                 where is_open and $1 <> 3 limit $11
              ))
              returning subscription_id
          ), noted as (
@@ -194,6 +203,7 @@ pub async fn claim_due(
         worker.uuid(),
         oldest_recent(now),
         &column(these, |endpoint| endpoint.uuid()),
+        limits.silence as TimeDelta,
     )
     .fetch_all(conn)
     .await?;

@@ -34,8 +34,8 @@ pub struct Limits {
 /// gets the next numbers in the feed of its company, for those who read along.
 ///
 /// Up to `limits.flights` of the deliveries are candidates to be taken into flight at once. This requires that its company has a share left, the endpoint
-/// has capacity, no delivery waits for it, its circuit is closed, it is not paused, and its subscription has neither ordering nor a rate limit. All
-/// others wait to be claimed. An event with an owner is for the webhooks of that owner and those without any, one without an owner for the
+/// has capacity, no delivery waits for it, its circuit is closed, it has not asked for silence and is not paused, and its subscription has neither
+/// ordering nor a rate limit. All others wait to be claimed. An event with an owner is for the webhooks of that owner and those without any, one without an owner for the
 /// latter alone. Ordered deliveries wait behind their predecessor, if there is one; their endpoints are locked before any delivery is
 /// queued. The first delivery of each event that is taken into flight carries the event's bytes. With `tells`, the events that left the
 /// outbox are named.
@@ -176,7 +176,7 @@ pub async fn fan_out(
                  group by subscription_id order by subscription_id
              ) as concerned
              cross join lateral (
-                 select case when open_until is null and held_until is null and not paused
+                 select case when open_until is null and silent_until is null and held_until is null and not paused
                              and (select true from waiting where lane = 0 and waiting.subscription_id = endpoints.subscription_id
                                   order by due_at limit 1) is null
                         then greatest(0, $5::integer - in_flight) else 0 end as room

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use crate::kernel::ids::{AttemptId, CompanyId, SubscriptionId};
-use crate::webhooks::delivery_state::{self, Next, State, Verdict};
+use crate::webhooks::delivery_state::{self, MAX_SILENCE, Next, State, Verdict};
 use crate::webhooks::endpoint::as_json;
 use crate::webhooks::engine::record::queries::Limits;
 use crate::webhooks::engine::refill::Refill;
@@ -40,7 +40,8 @@ impl Webhooks {
                 gone.insert(subscription, Gone { company, subscription, url });
             }
         }
-        let limits = Limits { opens_after: self.settings.circuit.opens_after(), cool_down: self.settings.circuit.cool_down() };
+        let circuit = &self.settings.circuit;
+        let limits = Limits { opens_after: circuit.opens_after(), cool_down: circuit.cool_down(), silence: MAX_SILENCE };
         let mut conn = self.delivery_pools.of(track).acquire().await?;
         let (recorded, taken) = queries::record_attempts(&mut conn, &columns, &refill(), limits, self.worker, now).await?;
         let claimed_until = taken.iter().map(|(due_at, taken)| (taken.subscription, *due_at)).collect();
@@ -85,6 +86,10 @@ pub struct Columns {
     pub durations_ms: Vec<i32>,
     pub statuses: Vec<Option<i16>>,
     pub faults: Vec<Option<&'static str>>,
+    /// What says more than the words of the faults.
+    pub reasons: Vec<Option<&'static str>>,
+    /// How often the requests were sent again.
+    pub resends: Vec<i16>,
     pub request_headers: Vec<String>,
     pub response_headers: Vec<Option<String>>,
     pub response_bodies: Vec<Option<Vec<u8>>>,
@@ -94,6 +99,8 @@ pub struct Columns {
     pub buckets: Vec<i16>,
     /// The ends of the certificates that the endpoints presented.
     pub certificates: Vec<Option<DateTime<Utc>>>,
+    /// Until when the endpoints want to be left alone.
+    pub asks_for_silence_until: Vec<Option<DateTime<Utc>>>,
     /// The subscriptions of the attempts, without duplicates.
     pub subscriptions: Vec<Uuid>,
 }
@@ -115,8 +122,11 @@ impl Columns {
         self.durations_ms.push(attempt.took.as_millis().try_into().unwrap_or(i32::MAX));
         self.buckets.push(latency::bucket_of(attempt.took));
         self.certificates.push(attempt.outcome.certificate_expires_at);
+        self.asks_for_silence_until.push(delivery_state::silent_until(verdict, attempt.ended_at));
         self.statuses.push(answer.map(|answer| answer.status.as_u16().cast_signed()));
         self.faults.push(attempt.outcome.fault.map(Fault::as_str));
+        self.reasons.push(attempt.outcome.fault.and_then(Fault::reason));
+        self.resends.push(attempt.outcome.resends);
         self.request_headers.push(attempt.request_headers.clone());
         self.response_headers.push(answer.map(|answer| as_json(&answer.headers)));
         self.response_bodies.push(answer.map(|answer| answer.body.clone()));

@@ -15,13 +15,16 @@ pub struct Limits {
     pub opens_after: i32,
     /// and stays open for this long.
     pub cool_down: TimeDelta,
+    /// The longest time that an endpoint is left alone because it asked for it.
+    pub silence: TimeDelta,
 }
 
 /// Logs attempts and moves their deliveries to the next state where the lease still holds; returns how many. A delivery that was
 /// cancelled in flight is not retried. The health of each endpoint is written once for all its attempts; replays do not affect it. Of the
-/// certificates that an endpoint presented, the one that ends first counts.
+/// certificates that an endpoint presented, the one that ends first counts. An endpoint is left alone until the last instant that it has named in
+/// any answer, those to replays included. What has been in flight meanwhile and succeeds does not change that.
 ///
-/// For the endpoints of `refill`, first attempts are claimed within their rooms, with the time from which each of them was due. An endpoint that has a rate limit or is paused, or at which an attempt failed, is left to ordinary claims.
+/// For the endpoints of `refill`, first attempts are claimed within their rooms, with the time from which each of them was due. An endpoint that has a rate limit, is paused or has asked for silence, or at which an attempt failed, is left to ordinary claims.
 pub async fn record_attempts(
     conn: &mut Connection,
     columns: &Columns,
@@ -34,11 +37,12 @@ pub async fn record_attempts(
         r#"with results as (
              select * from unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::timestamptz[], $5::timestamptz[], $6::integer[], $7::smallint[],
                                   $8::text[], $9::text[], $10::text[], $11::bytea[], $12::text[], $13::timestamptz[], $21::smallint[],
-                                  $22::timestamptz[])
+                                  $22::timestamptz[], $26::text[], $27::smallint[], $28::timestamptz[])
              as results (attempt_id, delivery_id, number, started_at, ended_at, duration_ms, status, error,
-                         request_headers, response_headers, response_body, state, due_at, bucket, certificate_expires_at)
+                         request_headers, response_headers, response_body, state, due_at, bucket, certificate_expires_at,
+                         reason, resends, asks_for_silence_until)
          ), endpoint as materialized (
-             select subscription_id, in_flight, open_until, cancelled_before, paused from endpoints
+             select subscription_id, in_flight, open_until, silent_until, cancelled_before, paused from endpoints
              where subscription_id = any($14) order by subscription_id for no key update
          ), landed as (
              delete from in_flight using results
@@ -46,9 +50,10 @@ pub async fn record_attempts(
              returning in_flight.*, results.*,
                        case when results.state = 'retrying' and in_flight.cancelled then 'cancelled' else results.state end as next
          ), logged as (
-             insert into attempts (id, delivery_id, number, started_at, duration_ms, status, error,
+             insert into attempts (id, delivery_id, number, started_at, duration_ms, status, error, reason, resends,
                                    request_headers, response_headers, response_body)
-             select attempt_id, delivery_id, number, started_at, duration_ms, status, error, request_headers, response_headers, response_body
+             select attempt_id, delivery_id, number, started_at, duration_ms, status, error, reason, resends,
+                    request_headers, response_headers, response_body
              from landed
          ), repeated as (
              insert into waiting (id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, lane, due_at, attempts,
@@ -72,7 +77,9 @@ pub async fn record_attempts(
              select subscription_id, count(*)::integer as deliveries,
                     max(ended_at) filter (where state = 'delivered' and replay_of is null) as succeeded_at,
                     max(ended_at) filter (where state <> 'delivered' and replay_of is null) as failed_at,
-                    min(certificate_expires_at) as certificate_expires_at
+                    min(certificate_expires_at) as certificate_expires_at, max(asks_for_silence_until) as asks_for_silence_until,
+                    (array_agg(coalesce(status::text, concat_ws(' ', error, reason)) order by ended_at desc)
+                     filter (where state <> 'delivered' and replay_of is null))[1] as failure
              from landed group by subscription_id
          ), failed as (
              select subscription_id, count(*)::integer as failures, min(ended_at) as first_at
@@ -86,7 +93,8 @@ pub async fn record_attempts(
              join of_each using (subscription_id)
              join endpoint using (subscription_id)
              join subscription_endpoints as settings using (subscription_id)
-             where failed_at is null and open_until is null and cancelled_before is null and not paused and rate_limit is null
+             where failed_at is null and open_until is null and silent_until is null and asks_for_silence_until is null
+             and cancelled_before is null and not paused and rate_limit is null
          ), taken as (
              delete from waiting where id = any(array(
                  select due.id from refill
@@ -111,10 +119,15 @@ pub async fn record_attempts(
                  failing_since = case when succeeded_at is null then coalesce(failing_since, first_at) else first_at end,
                  last_success_at = greatest(last_success_at, succeeded_at),
                  last_failure_at = greatest(last_failure_at, failed_at),
+                 last_failure = coalesce(failure, last_failure),
                  certificate_expires_at = coalesce(of_each.certificate_expires_at, endpoints.certificate_expires_at),
                  open_until = case when succeeded_at is null and failed_at is null then open_until
                                    when coalesce(failures, 0) + case when succeeded_at is null then consecutive_failures else 0 end >= $16
                                    then $15 + $17::interval end,
+                 silent_until = greatest(
+                     asks_for_silence_until,
+                     case when silent_until <= $15 + $29::interval and (silent_until > $15 or succeeded_at is null) then silent_until end
+                 ),
                  held_until = case when held_until is null or (succeeded_at is null and failed_at is null) then held_until
                                    when coalesce(failures, 0) + case when succeeded_at is null then consecutive_failures else 0 end >= $16
                                    then $15 + $17::interval
@@ -156,6 +169,10 @@ pub async fn record_attempts(
         worker.uuid(),
         oldest_recent(now),
         &refill.in_flight,
+        &columns.reasons as &[Option<&str>],
+        &columns.resends,
+        &columns.asks_for_silence_until as &[Option<DateTime<Utc>>],
+        limits.silence as TimeDelta,
     )
     .fetch_all(conn)
     .await?;
