@@ -4,7 +4,7 @@
 //! nonce, so it makes nothing easier for a thief that the digest is taken as well.
 
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
+use base64::engine::general_purpose::STANDARD_NO_PAD_INDIFFERENT;
 
 use crate::kernel::crypto::sha256;
 
@@ -15,13 +15,13 @@ pub(super) fn is_of(claim: &str, nonce: &str) -> bool {
 
 /// The bytes of a digest that is written in hex, or in base64 with either alphabet, padded or not.
 fn digest_in(claim: &str) -> Option<Vec<u8>> {
-    let in_base64 = || STANDARD_NO_PAD.decode(claim.trim_end_matches('=').replace('-', "+").replace('_', "/")).ok();
+    let in_base64 = || STANDARD_NO_PAD_INDIFFERENT.decode(claim.replace('-', "+").replace('_', "/")).ok();
     hex::decode(claim).ok().or_else(in_base64)
 }
 
 #[cfg(test)]
 mod tests {
-    use base64::engine::general_purpose::{STANDARD, URL_SAFE, URL_SAFE_NO_PAD};
+    use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 
     use super::*;
 
