@@ -62,6 +62,7 @@ pub const TABLES: &[(&str, &str)] = &[
     ("seen_devices", OF_STORES),
     ("notices", OF_STORES),
     ("provider_links", OF_STORES),
+    ("provider_grants", OF_STORES),
     ("used_identity_tokens", OF_STORES),
     ("passkeys", OF_STORES),
     ("passkey_users", OF_STORES),

@@ -140,6 +140,8 @@ typed_ids! {
     TestIdentityId, "testidentity";
     /// An identity provider of a company.
     IdentityProviderId, "identityprovider";
+    /// Access of a company's app to an account at an identity provider.
+    ProviderGrantId, "grant";
     /// A server of a company that is asked before a customer registers.
     RegistrationHookId, "registrationhook";
     /// A passkey of a customer.

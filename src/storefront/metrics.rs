@@ -47,6 +47,16 @@ crate::labels! {
 }
 
 crate::labels! {
+    /// Of a proof that an identity provider could not say anything about.
+    pub struct ProviderFailureLabels {
+        /// The word of a provider of the settings; `own_provider` for all others.
+        pub provider: String,
+        /// `unavailable`, or `credentials_refused` if it does not accept the app.
+        pub reason: &'static str,
+    }
+}
+
+crate::labels! {
     /// Of a message that tells a customer what happened to the account.
     pub struct NoticeLabels {
         /// What happened, as in the files of messages.
@@ -100,6 +110,7 @@ pub struct Metrics {
     refused_guesses: Family<RefusedGuessLabels, Counter>,
     texts: Family<TextLabels, Counter>,
     sign_ins: Family<SignInLabels, Counter>,
+    provider_failures: Family<ProviderFailureLabels, Counter>,
     notices: Family<NoticeLabels, Counter>,
     breaches: Family<BreachLabels, Counter>,
     challenges: Family<ChallengeLabels, Counter>,
@@ -114,6 +125,11 @@ impl Metrics {
         registry.register("portico_guesses_refused", "Codes, passwords and proofs that were not judged", &self.refused_guesses);
         registry.register("portico_texts", "Texts that the SMS guard judged", &self.texts);
         registry.register("portico_sign_ins", "Attempts of customers to sign in", &self.sign_ins);
+        registry.register(
+            "portico_identity_provider_failures",
+            "Proofs that identity providers could not say anything about",
+            &self.provider_failures,
+        );
         registry.register("portico_notices", "Messages that tell customers what happened to their accounts", &self.notices);
         registry.register("portico_breached_password_checks", "Look-ups of new passwords in the list of breached ones", &self.breaches);
         registry.register("portico_challenges", "Challenges that were asked for, and tokens that were sent", &self.challenges);
@@ -155,6 +171,10 @@ impl Metrics {
 
     pub fn asked_hook(&self, outcome: &'static str) {
         self.hooks.get_or_create(&HookLabels { outcome }).inc();
+    }
+
+    pub fn provider_failed(&self, provider: &str, reason: &'static str) {
+        self.provider_failures.get_or_create(&ProviderFailureLabels { provider: provider.to_owned(), reason }).inc();
     }
 
     pub fn tried(&self, method: &str, outcome: &'static str) {

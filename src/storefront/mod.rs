@@ -127,8 +127,9 @@ use accounts::{
 use sending::notices;
 
 /// The columns that hold secrets.
-pub const SEALED: [SealedColumn; 6] = [
+pub const SEALED: [SealedColumn; 7] = [
     devices::SEALED,
+    social::SEALED,
     company_providers::SEALED,
     message_providers::SEALED,
     registration_hooks::SEALED[0],
@@ -140,7 +141,8 @@ impl Storefront {
     /// Deletes expired data: windows of limits that have passed, codes and tallies of wrong guesses older than a day (a month if they locked
     /// somebody out or are those of an account), clients that nobody signed in from for 90 days, sessions that ended more than 90 days ago,
     /// and sign-ins and texts older than 90 days. Counts what came in for the figures. Blanks the personal data of accounts that were closed
-    /// longer than `storefront.erase_after` ago. Lifts the bans that end. A periodic task calls it about once a minute.
+    /// longer than `storefront.erase_after` ago. Lifts the bans that end. Gives back what identity providers have handed out for accounts that
+    /// are closed. A periodic task calls it about once a minute.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         self.throttle.sweep();
         self.unknown_keys.sweep();
@@ -172,7 +174,8 @@ impl Storefront {
         sms_guard::forget_hours(&mut conn, now - audit::RETENTION).await?;
         sms_guard::forget_minutes(&mut conn, now).await?;
         drop(conn);
-        sms_guard::tend(&self.pool, &self.mail, now).await
+        sms_guard::tend(&self.pool, &self.mail, now).await?;
+        social::give_grants_back(self, now).await
     }
 }
 

@@ -84,7 +84,10 @@ pub(super) async fn identity_providers(config: &Config) -> Vec<(Cow<'static, str
         findings.push((sign_in_by(&listed.provider), finding));
     }
     let finding = match idp_c.offered() {
-        Ok(provider) => introduced(provider.introduce().await),
+        Ok(provider) => match provider.count_keys().await {
+            Ok(_) => introduced(provider.introduce().await),
+            Err(error) => keys(Err(error)),
+        },
         Err(_) => not_offered(&Provider::IDP_C),
     };
     findings.push((sign_in_by(&Provider::IDP_C), finding));

@@ -61,9 +61,9 @@ fn refuse(console: &Console, parts: &Parts, refusal: ProviderRefusal) -> Result<
             tracing::warn!(%flaw, "an operator's sign-in with the provider was refused");
             (StatusCode::UNAUTHORIZED, "The provider did not confirm who you are. Begin again.")
         }
-        ProviderRefusal::Provider(VerifyError::Unavailable { .. } | VerifyError::NotConfigured) => {
-            (StatusCode::SERVICE_UNAVAILABLE, "The provider does not answer. Try again, or sign in with your password.")
-        }
+        ProviderRefusal::Provider(
+            VerifyError::Unavailable { .. } | VerifyError::CredentialsRefused { .. } | VerifyError::NotConfigured,
+        ) => (StatusCode::SERVICE_UNAVAILABLE, "The provider does not answer. Try again, or sign in with your password."),
         ProviderRefusal::SignIn(refusal) => return sign_in::refuse(console, ui, refusal, String::new(), String::new()),
     };
     let refusal = Some(ui.t(text).to_owned());

@@ -18,6 +18,7 @@ use crate::kernel::problem::{Problem, ProblemCode, Sentence};
 
 pub use evidence::read_evidence;
 use objects::Objects;
+pub use objects::is_missing;
 
 /// A JSON body of type `T`. A request without one is refused: what is cut off on its way, or sent to the wrong route, must not create or
 /// change anything.
@@ -128,7 +129,7 @@ fn parse_quickly<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 
 fn parse_minding_the_path<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(Objects(&mut json)).map_err(|error| {
+    let value = serde_path_to_error::deserialize(Objects::of(&mut json)).map_err(|error| {
         let path = error.path().to_string();
         misread::<T>(error.inner(), bytes).unwrap_or_else(|| explain(&path, error.inner()))
     })?;
@@ -139,7 +140,8 @@ fn parse_minding_the_path<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Proble
 /// Deserializes a JSON value, with the same errors as [`parse`].
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
     // It is valid JSON, whatever the category of the error says.
-    serde_path_to_error::deserialize(Objects(value)).map_err(|error| misfit::explain(&error.path().to_string(), &error.inner().to_string()))
+    serde_path_to_error::deserialize(Objects::of(value))
+        .map_err(|error| misfit::explain(&error.path().to_string(), &error.inner().to_string()))
 }
 
 /// serde_json reports null in place of an enum word as a syntax error. If the body is valid JSON, this reads it again and reports a

@@ -1,34 +1,63 @@
-//! A deserializer that takes only an object for a struct, at any depth.
+//! A deserializer that takes only an object for a struct, at any depth, and in a struct with the name [`EMPTY_IS_NONE`] an empty text for none.
 //!
 //! Serde reads a list as the members of a struct in their order, so `["ada@example.com", "secret"]` would be a body with two members. Nobody
-//! means that, and a body that means one thing today would mean another when the struct gets a member. The wrapper passes everything else on
-//! as it is.
+//! means that, and a body that means one thing today would mean another when the struct gets a member.
+//!
+//! Apps, and exports of other services, send what nobody has filled in as `""`. In their bodies it is the same as `null` wherever `null` may stand:
+//! wherever an `Option` is read. What is no `Option` keeps it, and so does free JSON. The bodies of servers are read to the letter: an owner or a
+//! key that came out empty there is a mistake, and none at all would mean something else.
+//!
+//! The wrapper passes everything else on as it is.
 
 use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor};
+use serde_json::Value;
+
+/// The name of structs in which an empty text stands for none: `#[serde(rename = "empty texts are none")]`.
+const EMPTY_IS_NONE: &str = "empty texts are none";
+
+/// Whether a value stands for none in such a struct.
+pub fn is_missing(value: &Value) -> bool {
+    value.is_null() || value == ""
+}
 
 /// Wraps a deserializer, or what a visitor gets from one.
-pub(super) struct Objects<T>(pub(super) T);
+pub(super) struct Objects<T> {
+    inner: T,
+    /// Whether it is a part of such a struct.
+    empty_is_none: bool,
+}
+
+impl<T> Objects<T> {
+    /// Wraps what reads a whole body.
+    pub(super) fn of(inner: T) -> Self {
+        Self { inner, empty_is_none: false }
+    }
+}
 
 /// Wraps a visitor.
 struct Checked<V> {
     visitor: V,
     /// Whether a struct is read.
     is_object: bool,
+    empty_is_none: bool,
 }
 
 /// Wraps what reads a part of a value.
-struct Part<T>(T);
+struct Part<T> {
+    seed: T,
+    empty_is_none: bool,
+}
 
-fn any<V>(visitor: V) -> Checked<V> {
-    Checked { visitor, is_object: false }
+fn any<V>(visitor: V, empty_is_none: bool) -> Checked<V> {
+    Checked { visitor, is_object: false, empty_is_none }
 }
 
 macro_rules! pass_on {
     ($($method:ident($($name:ident: $Type:ty),*);)*) => { $(
         fn $method<V: Visitor<'de>>(self, $($name: $Type,)* visitor: V) -> Result<V::Value, D::Error> {
-            self.0.$method($($name,)* any(visitor))
+            self.inner.$method($($name,)* any(visitor, self.empty_is_none))
         }
     )* };
 }
@@ -56,7 +85,6 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
         deserialize_string();
         deserialize_bytes();
         deserialize_byte_buf();
-        deserialize_option();
         deserialize_unit();
         deserialize_unit_struct(name: &'static str);
         deserialize_newtype_struct(name: &'static str);
@@ -69,17 +97,32 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
         deserialize_ignored_any();
     }
 
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        if !self.empty_is_none {
+            return self.inner.deserialize_option(any(visitor, false));
+        }
+        // Serde reads forward only: what is there has to be read before anybody knows that it is an empty text.
+        match Value::deserialize(self.inner)? {
+            value if is_missing(&value) => visitor.visit_none(),
+            value => visitor.visit_some(Objects { inner: value, empty_is_none: true }).map_err(D::Error::custom),
+        }
+    }
+
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_struct(name, fields, Checked { visitor, is_object: true })
+        self.inner.deserialize_struct(
+            name,
+            fields,
+            Checked { visitor, is_object: true, empty_is_none: self.empty_is_none || name == EMPTY_IS_NONE },
+        )
     }
 
     fn is_human_readable(&self) -> bool {
-        self.0.is_human_readable()
+        self.inner.is_human_readable()
     }
 }
 
@@ -126,7 +169,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Checked<V> {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, inner: D) -> Result<V::Value, D::Error> {
-        self.visitor.visit_some(Objects(inner))
+        self.visitor.visit_some(Objects { inner, empty_is_none: self.empty_is_none })
     }
 
     fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
@@ -134,22 +177,22 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Checked<V> {
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, inner: D) -> Result<V::Value, D::Error> {
-        self.visitor.visit_newtype_struct(Objects(inner))
+        self.visitor.visit_newtype_struct(Objects { inner, empty_is_none: self.empty_is_none })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, elements: A) -> Result<V::Value, A::Error> {
         match self.is_object {
             true => Err(A::Error::invalid_type(Unexpected::Seq, &self)),
-            false => self.visitor.visit_seq(Objects(elements)),
+            false => self.visitor.visit_seq(Objects { inner: elements, empty_is_none: self.empty_is_none }),
         }
     }
 
     fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<V::Value, A::Error> {
-        self.visitor.visit_map(Objects(members))
+        self.visitor.visit_map(Objects { inner: members, empty_is_none: self.empty_is_none })
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, variant: A) -> Result<V::Value, A::Error> {
-        self.visitor.visit_enum(Objects(variant))
+        self.visitor.visit_enum(Objects { inner: variant, empty_is_none: self.empty_is_none })
     }
 }
 
@@ -157,7 +200,7 @@ impl<'de, T: DeserializeSeed<'de>> DeserializeSeed<'de> for Part<T> {
     type Value = T::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T::Value, D::Error> {
-        self.0.deserialize(Objects(deserializer))
+        self.seed.deserialize(Objects { inner: deserializer, empty_is_none: self.empty_is_none })
     }
 }
 
@@ -165,11 +208,11 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Objects<A> {
     type Error = A::Error;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, A::Error> {
-        self.0.next_element_seed(Part(seed))
+        self.inner.next_element_seed(Part { seed, empty_is_none: self.empty_is_none })
     }
 
     fn size_hint(&self) -> Option<usize> {
-        self.0.size_hint()
+        self.inner.size_hint()
     }
 }
 
@@ -177,15 +220,15 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Objects<A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
-        self.0.next_key_seed(Part(seed))
+        self.inner.next_key_seed(Part { seed, empty_is_none: self.empty_is_none })
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, A::Error> {
-        self.0.next_value_seed(Part(seed))
+        self.inner.next_value_seed(Part { seed, empty_is_none: self.empty_is_none })
     }
 
     fn size_hint(&self) -> Option<usize> {
-        self.0.size_hint()
+        self.inner.size_hint()
     }
 }
 
@@ -194,8 +237,8 @@ impl<'de, A: EnumAccess<'de>> EnumAccess<'de> for Objects<A> {
     type Variant = Objects<A::Variant>;
 
     fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Self::Variant), A::Error> {
-        let (value, variant) = self.0.variant_seed(Part(seed))?;
-        Ok((value, Objects(variant)))
+        let (value, variant) = self.inner.variant_seed(Part { seed, empty_is_none: self.empty_is_none })?;
+        Ok((value, Objects { inner: variant, empty_is_none: self.empty_is_none }))
     }
 }
 
@@ -203,25 +246,25 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Objects<A> {
     type Error = A::Error;
 
     fn unit_variant(self) -> Result<(), A::Error> {
-        self.0.unit_variant()
+        self.inner.unit_variant()
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, A::Error> {
-        self.0.newtype_variant_seed(Part(seed))
+        self.inner.newtype_variant_seed(Part { seed, empty_is_none: self.empty_is_none })
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
-        self.0.tuple_variant(len, any(visitor))
+        self.inner.tuple_variant(len, any(visitor, self.empty_is_none))
     }
 
     fn struct_variant<V: Visitor<'de>>(self, fields: &'static [&'static str], visitor: V) -> Result<V::Value, A::Error> {
-        self.0.struct_variant(fields, Checked { visitor, is_object: true })
+        self.inner.struct_variant(fields, Checked { visitor, is_object: true, empty_is_none: self.empty_is_none })
     }
 }
 
 /// Reads a value from a deserializer.
 pub(super) fn read<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    T::deserialize(Objects(deserializer))
+    T::deserialize(Objects::of(deserializer))
 }
 
 #[cfg(test)]
@@ -271,6 +314,42 @@ mod tests {
             assert!(refused.starts_with("invalid type: sequence, expected an object"), "{with_list}: {refused}");
         }
         assert!(parse::<Shape>(r#"{"line":[{"x":1,"y":2},{"x":1,"y":2}]}"#).is_err());
+    }
+
+    #[derive(Debug, PartialEq, serde::Deserialize)]
+    #[serde(rename = "empty texts are none")]
+    struct OfApp {
+        name: String,
+        note: Option<String>,
+        corner: Option<Point>,
+        number: Option<Value>,
+        inner: Option<Nested>,
+        free: Value,
+    }
+
+    #[derive(Debug, PartialEq, serde::Deserialize)]
+    struct Nested {
+        note: Option<String>,
+        raw: Option<Vec<String>>,
+    }
+
+    #[test]
+    fn an_empty_text_is_none_where_an_app_may_leave_something_out() {
+        let text = r#"{"name":"","note":"","corner":"","number":"","inner":{"note":"","raw":["",""]},"free":{"a":""}}"#;
+        let read = parse::<OfApp>(text).unwrap();
+        let inner = Some(Nested { note: None, raw: Some(vec![String::new(); 2]) });
+        assert_eq!(read, OfApp { name: String::new(), note: None, corner: None, number: None, inner, free: json!({ "a": "" }) });
+        // By all ways, and with all digits of a number.
+        assert_eq!(super::read::<OfApp, _>(serde_json::from_str::<Value>(text).unwrap()).unwrap(), read);
+        let full = r#"{"name":"a","note":" ","corner":{"x":1,"y":2},"number":12345678901234567890.123,"inner":null,"free":""}"#;
+        let read = parse::<OfApp>(full).unwrap();
+        assert_eq!((read.note.as_deref(), read.corner, read.free), (Some(" "), Some(Point { x: 1, y: 2 }), json!("")));
+        assert_eq!(read.number.unwrap().to_string(), "12345678901234567890.123");
+        let with_list = full.replace(r#"{"x":1,"y":2}"#, "[1,2]");
+        assert!(parse::<OfApp>(&with_list).unwrap_err().starts_with("invalid type: sequence, expected an object"));
+        // The bodies of servers are read to the letter.
+        assert_eq!(parse::<Nested>(r#"{"note":"","raw":null}"#).unwrap().note.as_deref(), Some(""));
+        assert!(parse::<Drawing>(r#"{"shapes":[],"corner":"","pair":[1,null],"named":{}}"#).is_err());
     }
 
     #[test]

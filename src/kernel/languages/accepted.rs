@@ -10,6 +10,8 @@ use crate::kernel::languages::LanguageTag;
 
 /// The maximum number of entries that are read. Browsers send a handful.
 const MAX_LANGUAGES: usize = 32;
+/// The maximum number of languages that are kept of a client.
+const MAX_KEPT: usize = 8;
 
 /// The languages of one request. Invalid entries are ignored, because an answer in another language is better than none.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +40,21 @@ impl AcceptedLanguages {
         // The sort is stable: entries of equal weight keep their order.
         weighted.sort_by(|(one, _), (other, _)| other.total_cmp(one));
         Self(weighted.into_iter().map(|(_, accepted)| accepted).collect())
+    }
+
+    /// The first languages as a text to keep: `de-at,de,en`. `None` if the client asks for none.
+    pub fn to_keep(&self) -> Option<String> {
+        let tags = self.0.iter().map_while(|accepted| match accepted {
+            Accepted::One(tag) => Some(tag.as_str()),
+            Accepted::Any => None,
+        });
+        let tags: Vec<_> = tags.take(MAX_KEPT).collect();
+        (!tags.is_empty()).then(|| tags.join(","))
+    }
+
+    /// The languages that were kept as this text.
+    pub fn of_kept(text: &str) -> Self {
+        Self(text.split(',').filter_map(LanguageTag::parse).map(Accepted::One).collect())
     }
 
     /// Returns the result of `find` for the first accepted language that it knows, in its own form or a broader one (`de` for
@@ -107,6 +124,24 @@ mod tests {
         }
         assert_eq!(best_of(&["fr", "de"]).as_deref(), Some("de"), "several headers are one list");
         assert_eq!(best_of(&[]), None);
+    }
+
+    #[test]
+    fn what_a_client_asks_for_can_be_kept() {
+        let kept = |text: &str| {
+            let headers = HeaderMap::from_iter([(header::ACCEPT_LANGUAGE, text.parse().unwrap())]);
+            AcceptedLanguages::of(&headers).to_keep()
+        };
+        assert_eq!(kept("fr;q=0.5, de-AT, en;q=0.1, *;q=0.01").as_deref(), Some("de-at,fr,en"));
+        assert_eq!(kept("de, *;q=0.9, en;q=0.1").as_deref(), Some("de"));
+        assert_eq!((kept("*"), kept("")), (None, None));
+        assert_eq!(
+            kept(&(b'a'..=b'z').map(|letter| format!("{0}{0}", char::from(letter))).collect::<Vec<_>>().join(",")).unwrap().len(),
+            8 * 3 - 1
+        );
+        let first = AcceptedLanguages::of_kept("de-at,fr").best_of(|tag| Some(tag.as_str().to_owned()));
+        assert_eq!(first.as_deref(), Some("de-at"));
+        assert_eq!(AcceptedLanguages::of_kept("").best_of(|_| Some(())), None);
     }
 
     #[test]

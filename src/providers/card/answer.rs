@@ -3,7 +3,7 @@
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use crate::providers::card::CardError;
+use crate::providers::card::{CardContact, CardError};
 
 /// The provider's id of a customer: 1 to 255 visible ASCII characters.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -71,6 +71,14 @@ impl Refusal {
     /// ignored.
     pub(super) fn judge(self, status: u16) -> CardError {
         let Reason { r#type, code, param } = self.error;
+        let is_about = |contact: &CardContact| {
+            param.as_deref() == Some(contact.as_str()) || code.as_deref() == Some("email_invalid") && *contact == CardContact::Email
+        };
+        if status == 400
+            && let Some(contact) = CardContact::ALL.into_iter().find(is_about)
+        {
+            return CardError::ContactRefused(contact);
+        }
         match (r#type.as_deref(), code.as_deref(), param.as_deref()) {
             (_, Some("resource_missing"), Some("customer")) => CardError::CustomerUnknown,
             (_, Some("resource_missing"), Some("starting_after")) => CardError::PositionUnknown,
@@ -94,6 +102,10 @@ mod tests {
             r#"{"error":{"type":"invalid_request_error","code":"resource_missing","param":"customer","message":"No such customer"}}"#;
         assert_eq!(judge(404, missing), CardError::CustomerUnknown.to_string());
         assert_eq!(judge(400, r#"{"error":{"type":"idempotency_error"}}"#), CardError::KeyReused.to_string());
+        let email = r#"{"error":{"type":"invalid_request_error","code":"email_invalid","param":"email","message":"Invalid email: ada@x"}}"#;
+        assert_eq!(judge(400, email), CardError::ContactRefused(CardContact::Email).to_string());
+        assert_eq!(judge(400, r#"{"error":{"code":"email_invalid"}}"#), CardError::ContactRefused(CardContact::Email).to_string());
+        assert_eq!(judge(400, r#"{"error":{"param":"phone"}}"#), CardError::ContactRefused(CardContact::Phone).to_string());
         let declined = judge(402, r#"{"error":{"type":"card_error","code":"card_declined","message":"Ada's card was declined"}}"#);
         assert!(declined.ends_with("status 402, card_error card_declined"), "{declined}");
         assert!(judge(502, "<html>").ends_with("status 502, no type no code"));

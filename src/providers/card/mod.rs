@@ -9,6 +9,7 @@ mod api_version;
 mod client;
 mod events;
 
+use std::fmt;
 use std::time::Duration;
 
 use secrecy::SecretString;
@@ -61,9 +62,38 @@ pub enum CardError {
     /// The idempotency key was already used for a different request.
     #[error("the idempotency key was already used for another request to the card provider")]
     KeyReused,
+    /// The provider does not take a contact of the customer, for example an address whose domain it does not know.
+    #[error("the card provider does not take the customer's {0}")]
+    ContactRefused(CardContact),
     /// Any other failure: unreachable, timed out, refused, server error, or an invalid response.
     #[error("the request to the card provider failed: {0}")]
     Failed(String),
+}
+
+/// A contact of a customer, by its name in the provider's API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CardContact {
+    /// The email address.
+    Email,
+    /// The phone number.
+    Phone,
+}
+
+impl CardContact {
+    const ALL: [Self; 2] = [Self::Email, Self::Phone];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Email => "email",
+            Self::Phone => "phone",
+        }
+    }
+}
+
+impl fmt::Display for CardContact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 /// A customer to be created at the provider.
@@ -71,24 +101,35 @@ pub enum CardError {
 pub struct NewCardCustomer<'a> {
     /// The customer's id in this service, stored at the provider so that operators can look it up.
     pub id: &'a str,
-    /// The name of the customer.
-    pub name: &'a str,
+    /// The name of the customer, if it is known.
+    pub name: Option<&'a str>,
     /// The email address. The provider may send mails to it.
     pub email: Option<&'a str>,
     /// The phone number. The provider may send texts to it.
     pub phone: Option<&'a str>,
 }
 
+impl NewCardCustomer<'_> {
+    /// Leaves a contact out, and returns whether there was one.
+    pub fn leave_out(&mut self, contact: CardContact) -> bool {
+        match contact {
+            CardContact::Email => self.email.take().is_some(),
+            CardContact::Phone => self.phone.take().is_some(),
+        }
+    }
+}
+
 impl Card {
-    /// Creates a customer. An absent email address or phone number is not sent.
+    /// Creates a customer. What is not known is not sent.
     pub async fn create_customer(
         &self,
         secret_key: &SecretString,
         customer: &NewCardCustomer<'_>,
         idempotency_key: &str,
     ) -> Result<CardCustomerId, CardError> {
-        let optional = [("email", customer.email), ("phone", customer.phone)];
-        let mut form = vec![("name", customer.name), ("metadata[customer]", customer.id)];
+        let optional =
+            [("name", customer.name), (CardContact::Email.as_str(), customer.email), (CardContact::Phone.as_str(), customer.phone)];
+        let mut form = vec![("metadata[customer]", customer.id)];
         form.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
         let made: answer::Customer = self.post(secret_key, "/v1/customers", &form, None, idempotency_key).await?;
         Ok(made.id)

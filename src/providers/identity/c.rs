@@ -1,4 +1,5 @@
-//! Provider C: an id that proves nothing by itself, and an access token that the provider verifies.
+//! Provider C: an id that proves nothing by itself, and an access token that the provider verifies; or, of a limited sign-in on iPhones, an
+//! identity token in its place. Both are about the same person: the subject is the provider's id of the person for the app.
 
 use std::time::Duration;
 
@@ -8,11 +9,13 @@ use serde::Deserialize;
 use url::Url;
 
 use crate::kernel::clock::Clock;
+use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::settings;
 use crate::providers::RouteName;
 use crate::providers::identity::graph::Graph;
+use crate::providers::identity::oidc::{IdentityTokens, TokenRules};
 use crate::providers::identity::outgoing::client;
-use crate::providers::identity::settings::{address, required};
+use crate::providers::identity::settings::{address, all_or_none, required};
 use crate::providers::identity::{Flaw, NoAnswer, Provider, SettingsError, Subject, VerifiedIdentity, VerifyError};
 
 /// `[providers.idp_c]`
@@ -32,6 +35,12 @@ pub struct IdpCSettings {
     pub app_id: Option<String>,
     /// The secret of the app.
     pub app_secret: SecretString,
+    /// The accepted values of `iss` in identity tokens. Empty: only access tokens are accepted.
+    #[serde(deserialize_with = "settings::list")]
+    pub issuers: Vec<String>,
+    /// The URL of the keys that sign identity tokens.
+    #[serde(deserialize_with = "settings::optional")]
+    pub jwks_url: Option<Url>,
     /// The timeout of requests to the provider.
     #[serde(deserialize_with = "settings::time")]
     pub timeout: Duration,
@@ -44,6 +53,24 @@ pub enum Verification {
     Graph,
     /// Ids are not verified: a caller who knows an id can sign in as its owner. For shops with apps that send no access token.
     None,
+}
+
+impl IdpCSettings {
+    /// What verifies the identity tokens of any app, if the settings say where these come from.
+    pub(super) fn identity_tokens(&self, clock: &Clock, lifecycle: &Lifecycle) -> Result<Option<IdentityTokens>, SettingsError> {
+        let (issuers, jwks_url) = ("providers.idp_c.issuers", "providers.idp_c.jwks_url");
+        if !all_or_none(&[(issuers, !self.issuers.is_empty()), (jwks_url, self.jwks_url.is_some())])? {
+            return Ok(None);
+        }
+        if self.issuers.iter().any(|issuer| issuer.trim().is_empty()) {
+            return Err(SettingsError::new(issuers, "has an empty item"));
+        }
+        if self.verification == Some(Verification::None) {
+            return Err(SettingsError::new(issuers, "cannot be set where ids are not verified: one person would have two accounts"));
+        }
+        let rules = TokenRules::of_issuers(self.issuers.clone(), address(jwks_url, self.jwks_url.as_ref())?);
+        Ok(Some(IdentityTokens::new(&rules, client(self.timeout)?, clock, lifecycle)))
+    }
 }
 
 impl std::str::FromStr for Verification {
@@ -61,41 +88,54 @@ impl std::str::FromStr for Verification {
 /// The proof that an app sends to sign in with provider C.
 #[derive(Debug)]
 pub struct IdpCProof<'a> {
-    /// The id of the person whom the app considers signed in.
-    pub user_id: &'a str,
-    /// The access token. Required unless ids are accepted unverified.
+    /// The id of the person whom the app considers signed in. An identity token says it itself.
+    pub user_id: Option<&'a str>,
+    /// The access token. Required unless there is an identity token or ids are accepted unverified.
     pub access_token: Option<&'a SecretString>,
+    /// The identity token of a limited sign-in.
+    pub identity_token: Option<&'a SecretString>,
+    /// The nonce that the app passed to the provider for the identity token.
+    pub nonce: Option<&'a str>,
 }
 
 /// Provider C.
 #[derive(Clone, Debug)]
 pub struct IdpC {
     graph: Option<Graph>,
+    /// Verifies identity tokens, if they are accepted.
+    tokens: Option<IdentityTokens>,
 }
 
 impl IdpC {
-    pub(super) fn new(settings: &IdpCSettings, clock: &Clock) -> Result<Option<Self>, SettingsError> {
+    /// Builds the provider, with what verifies its identity tokens. Without `verification` it is not offered.
+    pub(super) fn new(settings: &IdpCSettings, tokens: Option<&IdentityTokens>, clock: &Clock) -> Result<Option<Self>, SettingsError> {
         let IdpCSettings { graph_url, app_id, app_secret, .. } = settings;
         match settings.verification {
             None => Ok(None),
             Some(Verification::None) => {
                 tracing::warn!("providers.idp_c.verification is \"none\": anyone who knows a person's id can sign in as that person");
-                Ok(Some(Self { graph: None }))
+                Ok(Some(Self { graph: None, tokens: None }))
             }
             Some(Verification::Graph) => {
                 let graph_url = address("providers.idp_c.graph_url", graph_url.as_ref())?;
                 let app_id = required("providers.idp_c.app_id", app_id.clone())?;
                 let is_set = |secret: &SecretString| !secret.expose_secret().is_empty();
                 let app_secret = required("providers.idp_c.app_secret", Some(app_secret.clone()).filter(is_set))?;
-                let graph = Graph::new(&graph_url, app_id, app_secret, client(settings.timeout)?, clock.clone());
-                Ok(Some(Self { graph: Some(graph) }))
+                Ok(Some(Self::of_app(&graph_url, (app_id, app_secret), tokens, client(settings.timeout)?, clock)))
             }
         }
     }
 
-    /// The provider as a company uses it, with an app of its own. Ids are always verified.
-    pub(super) fn of_company(graph_url: &Url, app_id: String, app_secret: SecretString, client: Client, clock: &Clock) -> Self {
-        Self { graph: Some(Graph::new(graph_url, app_id, app_secret, client, clock.clone())) }
+    /// The provider as a company uses it, with an app of its own, or the deployment. Ids are always verified.
+    pub(super) fn of_app(
+        graph_url: &Url,
+        (app_id, app_secret): (String, SecretString),
+        tokens: Option<&IdentityTokens>,
+        client: Client,
+        clock: &Clock,
+    ) -> Self {
+        let tokens = tokens.map(|tokens| tokens.for_app(&app_id));
+        Self { graph: Some(Graph::new(graph_url, app_id, app_secret, client, clock.clone())), tokens }
     }
 
     /// Returns how ids are verified. If the provider verifies them, checks that it accepts the app's credentials.
@@ -106,9 +146,20 @@ impl IdpC {
         }
     }
 
-    /// Verifies the proof and returns the identity. The provider does not vouch for addresses, so the identity has none.
+    /// Fetches the keys that sign identity tokens and returns how many of them can be used; `None` if identity tokens are not accepted.
+    pub async fn count_keys(&self) -> Result<Option<usize>, NoAnswer> {
+        match &self.tokens {
+            Some(tokens) => tokens.count_keys().await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Verifies the proof and returns the identity. The provider does not vouch for addresses.
     pub async fn verify(&self, proof: IdpCProof<'_>) -> Result<VerifiedIdentity, VerifyError> {
-        let subject = Subject::parse(proof.user_id)?;
+        if let (Some(tokens), Some(token)) = (&self.tokens, proof.identity_token) {
+            return tokens.identify(Provider::IDP_C, token, (proof.user_id, proof.nonce)).await;
+        }
+        let subject = Subject::parse(proof.user_id.unwrap_or_default())?;
         let provider = match &self.graph {
             Some(graph) => {
                 graph.confirm(proof.access_token.ok_or(Flaw::Incomplete)?, &subject).await?;
@@ -116,6 +167,6 @@ impl IdpC {
             }
             None => Provider::CLAIMED_IDP_C,
         };
-        Ok(VerifiedIdentity { provider, subject, email: None, email_is_vouched_for: false, name: None, token: None })
+        Ok(VerifiedIdentity { provider, subject, email: None, email_is_vouched_for: false, name: None, token: None, grant: None })
     }
 }

@@ -1,18 +1,27 @@
 //! Verification of access tokens of provider C: the person and the app that a token was issued to.
+//!
+//! The provider is asked about a token with the app's own one, and says of both that it does not accept them in the same words. So when it says
+//! that, it is asked about the app's own token too, unless it has accepted that a moment ago: what is wrong with our app is no wrong proof.
 
-use chrono::{DateTime, Utc};
-use reqwest::{Client, RequestBuilder, StatusCode};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use reqwest::{Client, RequestBuilder};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use url::Url;
 
 use crate::kernel::clock::Clock;
 use crate::kernel::error_chain::chain;
-use crate::providers::identity::outgoing::{NoAnswer, ask, read};
+use crate::providers::identity::graph_error::{About, GraphError, Refusal};
+use crate::providers::identity::outgoing::{NoAnswer, RETRY_AFTER_MENDING, ask, read};
 use crate::providers::identity::{Flaw, Subject, VerifyError};
 
 /// Seconds after which a retry is recommended if the provider did not respond.
 const RETRY_AFTER_SECONDS: u64 = 5;
+/// How long the app's credentials count as right after the provider has accepted them.
+const ACCEPTED_FOR: TimeDelta = TimeDelta::minutes(1);
 
 /// The client of the provider's API, with the app's credentials.
 #[derive(Clone, Debug)]
@@ -22,6 +31,8 @@ pub(super) struct Graph {
     app_id: String,
     app_secret: SecretString,
     clock: Clock,
+    /// When the provider last accepted the app's credentials, in seconds since 1970.
+    accepted_at: Arc<AtomicI64>,
 }
 
 #[derive(Deserialize)]
@@ -29,8 +40,15 @@ struct Inspection {
     data: Inspected,
 }
 
+/// What the provider says of a token.
+enum Answered {
+    Inspected(Inspected),
+    /// It does not accept a token: this one, or the app's own.
+    Refused,
+}
+
 /// The provider's description of an access token.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 struct Inspected {
     #[serde(default)]
     is_valid: bool,
@@ -42,6 +60,8 @@ struct Inspected {
     /// Seconds since 1970. 0 for a token that does not expire.
     #[serde(default)]
     expires_at: i64,
+    /// What is wrong with it, or why the provider cannot say.
+    error: Option<GraphError>,
 }
 
 impl Graph {
@@ -50,14 +70,19 @@ impl Graph {
         if let Ok(mut path) = debug_token.path_segments_mut() {
             path.pop_if_empty().push("debug_token");
         }
-        Self { client, debug_token, app_id, app_secret, clock }
+        Self { client, debug_token, app_id, app_secret, clock, accepted_at: Arc::new(AtomicI64::new(i64::MIN)) }
     }
 
     /// Checks that the token was issued to this app for this person and is still valid.
     pub(super) async fn confirm(&self, access_token: &SecretString, subject: &Subject) -> Result<(), VerifyError> {
-        match self.inspect(access_token).await {
-            Ok(inspected) if inspected.is_of(&self.app_id, subject.as_str(), self.clock.now()) => Ok(()),
+        let now = self.clock.now();
+        match self.inspect(access_token, now).await {
+            Ok(Some(inspected)) if inspected.is_of(&self.app_id, subject.as_str(), now) => Ok(()),
             Ok(_) => Err(Flaw::NotConfirmed.into()),
+            Err(NoAnswer::Credentials) => {
+                tracing::error!("provider C refuses the app: its id or its secret is wrong");
+                Err(VerifyError::CredentialsRefused { seconds: RETRY_AFTER_MENDING })
+            }
             Err(error) => {
                 tracing::warn!(error = chain(&error), "an access token could not be verified by its provider");
                 Err(VerifyError::Unavailable { seconds: RETRY_AFTER_SECONDS })
@@ -68,8 +93,26 @@ impl Graph {
     /// Checks that the provider accepts the app's credentials. The app's own token is both the token to inspect and the
     /// authorization.
     pub(super) async fn introduce(&self) -> Result<(), NoAnswer> {
-        let answer = ask(self.question(&self.app_token())).await?.success()?;
-        read::<Inspection>(&answer).map(|_| ())
+        match self.ask_about(&self.app_token()).await? {
+            Answered::Inspected(_) => Ok(()),
+            Answered::Refused => Err(NoAnswer::Credentials),
+        }
+    }
+
+    /// Returns the provider's description of a token, or `None` if it does not accept the token.
+    async fn inspect(&self, access_token: &SecretString, now: DateTime<Utc>) -> Result<Option<Inspected>, NoAnswer> {
+        match self.ask_about(access_token).await? {
+            Answered::Inspected(inspected) => {
+                self.accepted_at.store(now.timestamp(), Ordering::Relaxed);
+                Ok(Some(inspected))
+            }
+            Answered::Refused => {
+                if self.accepted_at.load(Ordering::Relaxed) < (now - ACCEPTED_FOR).timestamp() {
+                    self.introduce().await?;
+                }
+                Ok(None)
+            }
+        }
     }
 
     fn app_token(&self) -> SecretString {
@@ -84,15 +127,20 @@ impl Graph {
         self.client.get(url)
     }
 
-    async fn inspect(&self, access_token: &SecretString) -> Result<Inspected, NoAnswer> {
-        let answer = ask(self.question(access_token)).await?;
-        if answer.status == StatusCode::BAD_REQUEST {
-            tracing::warn!(
-                "provider C refused to verify an access token: the token is malformed, or providers.idp_c.app_id or app_secret is wrong"
-            );
-            return Ok(Inspected::default());
+    async fn ask_about(&self, token: &SecretString) -> Result<Answered, NoAnswer> {
+        let answer = ask(self.question(token)).await?;
+        if let (400 | 401 | 403, Ok(Refusal { error })) = (answer.status.as_u16(), read(&answer.body)) {
+            return match error.about() {
+                About::Token => Ok(Answered::Refused),
+                About::App => Err(NoAnswer::Credentials),
+                About::Provider => Err(error.code.map_or(NoAnswer::Status(answer.status), NoAnswer::Error)),
+            };
         }
-        Ok(read::<Inspection>(&answer.success()?)?.data)
+        let Inspection { data } = read(&answer.success()?)?;
+        match data.error {
+            Some(error) if error.kept_it_from_looking() => Err(error.code.map_or(NoAnswer::NotUnderstood, NoAnswer::Error)),
+            _ => Ok(Answered::Inspected(data)),
+        }
     }
 }
 

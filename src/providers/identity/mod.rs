@@ -3,12 +3,13 @@
 //! The providers of a list in the settings ([`Oidc`]) sign identity tokens. A token is accepted if its signature was made with a key that
 //! the provider publishes (`oidc/jwks.rs`), with the one algorithm that the key is pinned to (`oidc/keys.rs`), and if its claims match the
 //! current time, the provider and one of the configured apps (`oidc/claims.rs`, a pure function). The header of a token only selects
-//! which of the published keys is used. Provider C ([`IdpC`]) signs nothing: its access tokens are verified with a request to the
-//! provider.
+//! which of the published keys is used. The access tokens of provider C ([`IdpC`]) are verified with a request to the provider; it signs the
+//! tokens of limited sign-ins alone.
 //!
 //! Guaranteed: the result of a verification is a [`VerifiedIdentity`] or an error. A request to a provider ends no later than the
-//! provider's timeout. If the provider is slow, unreachable or sends an invalid response, the caller gets
-//! [`VerifyError::Unavailable`]. With cached keys, identity tokens are verified without a request to the provider.
+//! provider's timeout. If the provider is slow, unreachable, out of order or sends an invalid response, the caller gets
+//! [`VerifyError::Unavailable`], and [`VerifyError::CredentialsRefused`] if it does not accept the app: neither says anything about the proof. With
+//! cached keys, identity tokens are verified without a request to the provider.
 //!
 //! Not guaranteed: an identity token is a bearer token. An attacker who steals one before it is used can use it first, until it is ten
 //! minutes old, and can omit the nonce, which is compared only if the request contains one. A stolen token alone is useless if the
@@ -17,6 +18,7 @@
 mod c;
 mod flaw;
 mod graph;
+mod graph_error;
 mod member;
 mod oidc;
 mod outgoing;
@@ -28,12 +30,15 @@ mod subject;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use secrecy::SecretString;
 use url::Url;
 
 use crate::contact::EmailAddress;
 use crate::kernel::clock::Clock;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::providers::{RouteName, Settings};
+
+use oidc::IdentityTokens;
 
 pub use c::{IdpC, IdpCProof, IdpCSettings, Verification};
 pub use flaw::Flaw;
@@ -60,6 +65,8 @@ pub struct VerifiedIdentity {
     pub name: Option<String>,
     /// The identity token, which may be used once. `None` for an access token, which may be used several times.
     pub token: Option<PresentedToken>,
+    /// What gives the app access to the person's account at the provider, if the provider takes it back ([`Oidc::revoke`]).
+    pub grant: Option<SecretString>,
 }
 
 /// An identity token that a client has presented. It may be used once.
@@ -87,10 +94,16 @@ pub enum VerifyError {
     /// The proof is missing, invalid, or about another person.
     #[error("the proof is refused")]
     NotVerified(#[from] Flaw),
-    /// The provider does not respond. The proof may be valid.
+    /// The provider does not respond, or says that it cannot. The proof may be valid.
     #[error("the provider is unavailable")]
     Unavailable {
         /// Seconds after which a retry may succeed.
+        seconds: u64,
+    },
+    /// The provider does not accept the app's credentials. The proof may be valid.
+    #[error("the provider refuses the credentials of the app")]
+    CredentialsRefused {
+        /// Seconds after which a retry may succeed, if somebody sets the right ones meanwhile.
         seconds: u64,
     },
 }
@@ -119,6 +132,8 @@ pub struct IdentityProviders {
     pub idp_c: Named<IdpC>,
     /// Where provider C is asked.
     graph_url: Option<Url>,
+    /// What verifies identity tokens of provider C, whatever app they are for.
+    tokens_of_c: Option<IdentityTokens>,
 }
 
 impl IdentityProviders {
@@ -128,10 +143,12 @@ impl IdentityProviders {
         let named = oidc.iter().map(|(word, settings)| (Provider::of_settings(word), &settings.name));
         settings::tell_apart(&named.chain([(Provider::IDP_C, &idp_c.name)]).collect::<Vec<_>>())?;
         let listed = oidc.iter().map(|(word, settings)| Listed::new(Provider::of_settings(word), settings, clock, lifecycle).map(Arc::new));
+        let tokens_of_c = idp_c.identity_tokens(clock, lifecycle)?;
         Ok(Self {
             listed: listed.collect::<Result<_, _>>()?,
-            idp_c: Named { name: idp_c.name.clone(), provider: IdpC::new(idp_c, clock)? },
+            idp_c: Named { name: idp_c.name.clone(), provider: IdpC::new(idp_c, tokens_of_c.as_ref(), clock)? },
             graph_url: idp_c.graph_url.clone(),
+            tokens_of_c,
         })
     }
 

@@ -10,6 +10,9 @@ use crate::providers::body::{self, ReadError};
 use crate::providers::identity::SettingsError;
 use crate::providers::outgoing;
 
+/// Seconds after which a retry is recommended if the provider refuses the app: somebody has to mend that.
+pub(super) const RETRY_AFTER_MENDING: u64 = 60;
+
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) body: Vec<u8>,
@@ -27,6 +30,12 @@ pub enum NoAnswer {
     /// The response is a refusal.
     #[error("the response has status {0}")]
     Status(StatusCode),
+    /// The response is an error of the provider, with this code.
+    #[error("the response is the provider's error {0}")]
+    Error(i64),
+    /// The provider does not accept the app.
+    #[error("the id of the app or its secret is wrong")]
+    Credentials,
     /// The response has an unexpected form. The parser's message is dropped, because it may quote a token.
     #[error("the response is invalid")]
     NotUnderstood,

@@ -112,6 +112,7 @@ impl IdentityProviders {
         let graph_url = required("graph_url", own.graph_url.as_ref().or(self.graph_url.as_ref()))?;
         let app_id = required("client_id", own.client_id.clone())?;
         let app_secret = own.client_secret.clone().filter(|secret| !secret.expose_secret().is_empty());
-        Ok(IdpC::of_company(graph_url, app_id, required("client_secret", app_secret)?, client, clock))
+        let app = (app_id, required("client_secret", app_secret)?);
+        Ok(IdpC::of_app(graph_url, app, self.tokens_of_c.as_ref(), client, clock))
     }
 }

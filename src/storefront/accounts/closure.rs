@@ -1,10 +1,13 @@
 //! Account closure: a code to a contact that was proven before confirms the closure, and is the proof that a stolen token lacks, so the
 //! session need not be fresh; then every session, device, provider link and code of the account is deleted or
 //! revoked. The personal fields are blanked later (`storefront.erase_after`).
+//!
+//! An account may have no proven contact: it is known by a provider, a passkey or a password alone. No code can be sent then, and a fresh
+//! session is the proof. So every account can be closed by its customer.
 
 use axum::Json;
 use axum::extract::State;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use futures::FutureExt;
 use serde_json::{Value, json};
@@ -12,32 +15,41 @@ use serde_json::{Value, json};
 use crate::events::Origin;
 use crate::events::names::CUSTOMER_CLOSED;
 use crate::kernel::database::{Connection, repeated};
+use crate::kernel::error_chain::chain;
 use crate::kernel::ids::CustomerId;
-use crate::kernel::json::JsonBody;
+use crate::kernel::json::JsonOptions;
 use crate::kernel::languages::AcceptedLanguages;
-use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::openapi::object;
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::storefront::access::SignedInCustomer;
-use crate::storefront::accounts::code_body::CodeBody;
 use crate::storefront::accounts::own_code::Asking;
 use crate::storefront::accounts::{ending, known_devices, social, take_back};
 use crate::storefront::audit::ClientInfo;
 use crate::storefront::challenges::Shown;
-use crate::storefront::codes::{self, Issued, Submission, Target, VerifiedCode};
+use crate::storefront::codes::{self, Issued, Submission, SubmittedCode, Target, VerifiedCode};
+use crate::storefront::customers::Customer;
+use crate::storefront::guessing::Client;
 use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::purpose::Purpose;
-use crate::storefront::routes::{self, Routes, describe};
+use crate::storefront::routes::{self, Routes, body, describe};
 use crate::storefront::sending::notices::{self, Occurrence};
 use crate::storefront::sending::send_limit;
 use crate::storefront::state::Storefront;
 use crate::storefront::{customers, guessing, passkeys, second_factors};
 
 pub fn routes() -> Routes<Storefront> {
-    let asking = describe("Send a verification code to close the account with.", routes::sent());
+    let way = json!({
+        "enum": ["sms", "email", "sign_in"],
+        "description": "How the code was sent. `sign_in`: nothing is proven that a code could be sent to, and the fresh session is the proof.",
+    });
+    let asked = object([("status", json!({ "const": "ok" })), ("method", way)]);
+    let asking = describe("Send a verification code to close the account with.", asked);
     let asking = asking
-        .refusing(&[ProblemCode::ContactMissing, ProblemCode::ContactsTooNew, ProblemCode::FreshSignInRequired])
+        .refusing(&[ProblemCode::ContactsTooNew, ProblemCode::FreshSignInRequired])
         .refusing(codes::TEXT_REFUSALS)
         .refusing(codes::MAIL_REFUSALS);
-    let closing = describe("Close the account with a verification code.", routes::done()).refusing(codes::CODE_REFUSALS);
+    let closing = describe("Close the account with a verification code, or in a fresh session if no contact is proven.", routes::done())
+        .refusing(codes::CODE_REFUSALS);
     let closing = closing.refusing(&[ProblemCode::FreshSignInRequired]);
     let routes = Routes::none().post("/customers/account-closure", asking, request);
     routes.post("/customers/confirm-account-closure", closing, confirm)
@@ -50,7 +62,7 @@ async fn request(
     client: ClientInfo,
     languages: AcceptedLanguages,
 ) -> Response {
-    let flow = send_code(Asking {
+    let flow = ask(Asking {
         storefront: &storefront,
         caller: &caller,
         client: client.client(),
@@ -60,19 +72,52 @@ async fn request(
     send_limit::limited(&storefront, &caller.store, client.address, flow.boxed()).await
 }
 
-async fn send_code(asking: Asking<'_>) -> Result<Issued, Problem> {
+/// How the customer confirms the closure.
+enum Asked {
+    ByCode(Issued),
+    /// Without anything proven, in a fresh session.
+    BySignIn,
+}
+
+impl IntoResponse for Asked {
+    fn into_response(self) -> Response {
+        match self {
+            Self::ByCode(issued) => issued.into_response(),
+            Self::BySignIn => Json(json!({ "status": "ok", "method": "sign_in" })).into_response(),
+        }
+    }
+}
+
+/// Whether a code can be sent to the customer.
+fn has_proven_contact(customer: &Customer) -> bool {
+    customer.proven_phone().is_some() || customer.proven_email().is_some()
+}
+
+async fn ask(asking: Asking<'_>) -> Result<Asked, Problem> {
     let Asking { storefront, caller, .. } = asking;
+    if !has_proven_contact(&caller.customer) {
+        caller.require_fresh(storefront).await?;
+        return Ok(Asked::BySignIn);
+    }
     caller.require_fresh_of_two_factors(storefront).await?;
     // Not to a contact that came by a change which can still be taken back: a thief would end the account, and the owner's way back with it.
     let since = take_back::open_since(&mut storefront.pool.acquire().await?, caller.customer.id, storefront.clock.now()).await?;
     let is_older = |proven_at: Option<DateTime<Utc>>| proven_at.zip(since).is_none_or(|(proven_at, since)| proven_at < since);
     let phone = caller.customer.proven_phone().filter(|_| is_older(caller.customer.phone_verified_at));
     let email = caller.customer.proven_email().filter(|_| is_older(caller.customer.email_verified_at));
-    let is_proven = caller.customer.proven_phone().is_some() || caller.customer.proven_email().is_some();
-    if is_proven && phone.is_none() && email.is_none() {
+    if phone.is_none() && email.is_none() {
         return Err(ProblemCode::ContactsTooNew.into());
     }
-    asking.send_to_proven(Purpose::CloseAccount, phone, email).await
+    asking.send_to_proven(Purpose::CloseAccount, phone, email).await.map(Asked::ByCode)
+}
+
+body! {
+    /// `POST customers/confirm-account-closure`
+    #[derive(Debug, Default)]
+    struct Confirmation {
+        /// The verification code: six digits. Required, unless the answer to the request was `sign_in`.
+        code: Option<SubmittedCode>,
+    }
 }
 
 /// `POST customers/confirm-account-closure`
@@ -81,31 +126,54 @@ async fn confirm(
     caller: SignedInCustomer,
     client: ClientInfo,
     languages: AcceptedLanguages,
-    JsonBody(request): JsonBody<CodeBody>,
+    JsonOptions(request): JsonOptions<Confirmation>,
 ) -> Result<Json<Value>, Problem> {
-    caller.require_fresh_of_two_factors(&storefront).await?;
-    let submission = Submission::of(&request.code, &client.client(), caller.store.key_id, None);
-    let target = Target::RequestedBy(caller.customer.id);
-    let verified_code = codes::check(&storefront, caller.store.id, Purpose::CloseAccount, target, submission).await?;
+    let verified_code = verify(&storefront, &caller, client.client(), request.code).await?;
     // To its end even if the client disconnects: a thief must not keep the owner from being told.
     let this = storefront.clone();
     let closing = async move {
-        let at = repeated(|| close(&this, &caller, &verified_code)).await?;
+        let at = repeated(|| close(&this, &caller, verified_code.as_ref())).await?;
         let (about, particulars) = (Notice::AccountClosed, Particulars::default());
         let occurrence = Occurrence { store: &caller.store, languages: &languages, about, particulars, at };
         notices::tell(&this, &caller.customer, occurrence).await;
+        // What the providers do not take back at once, they are asked again later.
+        if let Err(error) = social::give_grants_back(&this, at).await {
+            tracing::warn!(error = chain(&error), "the grants of a closed account could not be given back yet");
+        }
         Ok(Json(json!({ "status": "ok" })))
     };
     storefront.lifecycle.finish(closing).await
 }
 
+/// Verifies that the customer wants it: by the code, or by the fresh session of one who can get none.
+async fn verify(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    client: Client,
+    code: Option<SubmittedCode>,
+) -> Result<Option<VerifiedCode>, Problem> {
+    if code.is_none() && !has_proven_contact(&caller.customer) {
+        caller.require_fresh(storefront).await?;
+        return Ok(None);
+    }
+    caller.require_fresh_of_two_factors(storefront).await?;
+    let code = code.unwrap_or_default();
+    let (submission, target) = (Submission::of(&code, &client, caller.store.key_id, None), Target::RequestedBy(caller.customer.id));
+    Ok(Some(codes::check(storefront, caller.store.id, Purpose::CloseAccount, target, submission).await?))
+}
+
 /// Closes the account and returns when that was. What is logged of the notice is of the same instant, and is erased with the account.
-async fn close(storefront: &Storefront, caller: &SignedInCustomer, verified_code: &VerifiedCode) -> Result<DateTime<Utc>, Problem> {
+async fn close(storefront: &Storefront, caller: &SignedInCustomer, verified_code: Option<&VerifiedCode>) -> Result<DateTime<Utc>, Problem> {
     let (id, now) = (caller.customer.id, storefront.clock.now());
     let mut tx = storefront.pool.begin().await?;
     // Locks the account before its codes. All flows use this order, so they cannot deadlock.
-    caller.lock(&mut tx).await?;
-    verified_code.consume(&mut tx, now).await?;
+    let customer = caller.lock(&mut tx).await?;
+    match verified_code {
+        Some(verified_code) => verified_code.consume(&mut tx, now).await?,
+        // A contact was proven meanwhile, in another session: now a code can be sent.
+        None if has_proven_contact(&customer) => return Err(FieldErrors::one("code", Sentence::new("{} is required.").with("code"))),
+        None => {}
+    }
     if !close_account(&mut tx, caller.origin(), id, now).await? {
         return Err(ProblemCode::CustomerTokenInvalid.into());
     }
@@ -119,6 +187,7 @@ pub async fn close_account(conn: &mut Connection, origin: Origin, id: CustomerId
     let Some(customer) = customers::close_customer(conn, id, now).await? else { return Ok(false) };
     ending::end_all(conn, id, now).await?;
     social::forget_links(conn, id).await?;
+    social::end_grants(conn, id, now).await?;
     passkeys::forget_passkeys(conn, id).await?;
     take_back::forget_changes_of(conn, id).await?;
     known_devices::forget_known_devices(conn, id).await?;

@@ -8,6 +8,7 @@ use crate::gateways;
 use crate::kernel::database::Connection;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::CustomerId;
+use crate::storefront::accounts::social;
 use crate::storefront::{audit, customers, passkeys, second_factors, sms_guard, tokens};
 use crate::webhooks;
 
@@ -46,6 +47,7 @@ pub async fn erase(conn: &mut Connection, id: CustomerId, now: DateTime<Utc>) ->
     // The closure has deleted these, unless it was one by an edition that does not know them.
     second_factors::forget(conn, id).await?;
     passkeys::forget_passkeys(conn, id).await?;
+    social::forget_subjects(conn, id).await?;
     let Some(company) = customers::erase_closed(conn, id, now).await? else { return Ok(()) };
     gateways::erase_bodies_of(conn, company, id, now).await?;
     let events = events::erase_events_about(conn, company, id.uuid()).await?;

@@ -12,7 +12,7 @@ use crate::events::names::CUSTOMER_UPDATED;
 use crate::field_type;
 use crate::kernel::database::repeated;
 use crate::kernel::ids::CustomerId;
-use crate::kernel::json::JsonBody;
+use crate::kernel::json::{self, JsonBody};
 use crate::kernel::openapi::{OperationDoc, reference};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::resources::{Line, Member, Meta};
@@ -48,8 +48,8 @@ body! {
     #[derive(Clone, Debug, Default)]
     #[serde(default)]
     struct ProfileRequest {
-        /// The customer's name.
-        name: Member<Line<255>>,
+        /// The customer's name. It cannot be removed.
+        name: Member<Option<Line<255>>>,
         /// The customer's form of address, such as a title.
         title: Member<Option<Line<255>>>,
         /// The `http` or `https` URL of the customer's picture.
@@ -130,13 +130,19 @@ impl ProfileRequest {
         let shown = customer.present();
         // An app may send back what it has read.
         for (member, sent) in [("email", self.email), ("phone", self.phone)] {
-            if matches!(sent, Member::Sent(value) if Some(&value) != shown.get(member)) {
+            let is_as_shown =
+                |value: &Value| shown.get(member).is_some_and(|shown| shown == value || shown.is_null() && json::is_missing(value));
+            if matches!(sent, Member::Sent(value) if !is_as_shown(&value)) {
                 errors.add(member, Sentence::new("{} can only be changed by verifying the new one.").with(member));
             }
         }
-        errors.finish()?;
         let mut changed = customer.clone();
-        self.name.put(&mut changed.name);
+        match self.name {
+            Member::Sent(Some(name)) => changed.name = name.into(),
+            Member::Sent(None) if !customer.name.is_empty() => errors.add("name", Sentence::new("{} is required.").with("name")),
+            Member::Sent(None) | Member::Missing => {}
+        }
+        errors.finish()?;
         self.title.put_or_clear(&mut changed.title);
         self.photo_url.put_or_clear(&mut changed.photo_url);
         if let Member::Sent(meta) = self.meta {

@@ -273,6 +273,24 @@ async fn follow_up(storefront: &Storefront, (attempt, languages): (&SignInAttemp
         let particulars = Particulars { code: "", name: &name };
         notices::tell(storefront, customer, Occurrence { store: attempt.store, languages, about, particulars, at }).await;
     }
+    if let Err(error) = keep_languages(storefront, signed_in, languages).await {
+        tracing::warn!(error = chain(&error), "the language of a customer could not be kept");
+    }
+}
+
+/// Keeps the languages of the request for notices to come, unless they are kept already or the device may be a thief's. After the notices of this
+/// sign-in, which are in those of before.
+async fn keep_languages(
+    storefront: &Storefront,
+    SignedIn { customer, before, .. }: &SignedIn,
+    languages: &AcceptedLanguages,
+) -> Result<(), sqlx::Error> {
+    match languages.to_keep().filter(|languages| before.on_own_device && before.languages.as_ref() != Some(languages)) {
+        Some(languages) => {
+            repeated(async || customers::keep_languages(&mut storefront.pool.acquire().await?, customer.id, &languages).await).await
+        }
+        None => Ok(()),
+    }
 }
 
 /// Ends surplus sessions and remembers another device. Returns whether it is a new one. Whoever has few sessions and signs in on the same device

@@ -56,8 +56,7 @@ body! {
     #[derive(Debug, Default)]
     struct CodeRequest {
         /// How the code is sent: `sms` (default, with a mail in place of a text that cannot be sent) or `email`.
-        #[serde(default)]
-        method: Way,
+        method: Option<Way>,
     }
 }
 
@@ -69,11 +68,11 @@ enum Way {
     Email,
 }
 
-impl Sent for Way {
+impl Sent for Option<Way> {
     const NEEDED: bool = false;
 
     fn schema() -> Value {
-        json!({ "enum": ["sms", "email"], "default": "sms" })
+        json!({ "enum": ["sms", "email", null], "default": "sms" })
     }
 }
 
@@ -88,7 +87,7 @@ async fn request(
     let asking =
         Asking { storefront: &storefront, caller: &caller, client: client.client(), languages: &languages, challenge: Shown::nothing() };
     let flow = async {
-        let method = body?.0.method;
+        let method = body?.0.method.unwrap_or_default();
         caller.refuse_first_factor(&storefront).await?;
         send_code(asking, method).await
     };

@@ -1,4 +1,5 @@
-//! The provider's record of a customer: created when it is first needed, stored, and created again if the provider has lost it.
+//! The provider's record of a customer: created when it is first needed, stored, and created again if the provider has lost it. A contact that
+//! the provider does not take keeps nobody from having a card.
 
 use serde_json::Value;
 
@@ -59,13 +60,28 @@ async fn create(
     let customer = &caller.customer;
     // The provider sends mails and texts itself, so it only gets proven contact details.
     let (id, email, phone) = (customer.id.to_string(), customer.proven_email(), customer.proven_phone());
-    let new = NewCardCustomer {
+    let mut new = NewCardCustomer {
         id: &id,
-        name: &customer.name,
+        name: Some(customer.name.as_str()).filter(|name| !name.is_empty()),
         email: email.as_ref().map(|email| email.as_str()),
         phone: phone.as_ref().map(|phone| phone.as_str()),
     };
-    let created = storefront.card.create_customer(gateway.secret_key.reveal(), &new, &entry.idempotency_key).await?;
-    queries::record_provider_id(&mut storefront.pool.acquire().await?, customer.id, gateway.id, entry, &created).await?;
-    Ok(created)
+    let mut entry = entry.clone();
+    loop {
+        match storefront.card.create_customer(gateway.secret_key.reveal(), &new, &entry.idempotency_key).await {
+            // Once more without it, and under another key: the provider may have kept its answer under the first.
+            Err(CardError::ContactRefused(contact)) if new.leave_out(contact) => {
+                tracing::info!(%contact, "the card provider does not take a contact of a customer, and gets none");
+                entry = queries::start_over(&mut storefront.pool.acquire().await?, customer.id, gateway.id, &entry).await?;
+                if let Some(known) = &entry.provider_id {
+                    return Ok(known.clone());
+                }
+            }
+            created => {
+                let created = created?;
+                queries::record_provider_id(&mut storefront.pool.acquire().await?, customer.id, gateway.id, &entry, &created).await?;
+                return Ok(created);
+            }
+        }
+    }
 }

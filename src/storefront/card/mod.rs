@@ -13,7 +13,6 @@ mod setup_limit;
 use axum::Json;
 use axum::extract::State;
 use secrecy::{ExposeSecret, SecretString};
-use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use crate::gateways::GatewayError;
@@ -82,15 +81,8 @@ body! {
     #[derive(Debug)]
     struct EphemeralKeyRequest {
         /// The API version that the app's SDK was built for. The SDK accepts keys of this version only.
-        #[serde(default, deserialize_with = "api_version")]
         api_version as "apiVersion": Option<ApiVersion>,
     }
-}
-
-/// Reads `null` and `""` as no version: some apps send them.
-fn api_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ApiVersion>, D::Error> {
-    let text = Option::<String>::deserialize(deserializer)?.filter(|text| !text.is_empty());
-    text.map(|text| text.parse().map_err(serde::de::Error::custom)).transpose()
 }
 
 /// A secret that an app can ask for.

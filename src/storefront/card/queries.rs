@@ -9,6 +9,7 @@ use crate::kernel::ids::{CustomerId, GatewayId};
 use crate::providers::card::CardCustomerId;
 
 /// The stored entry of a customer at the provider.
+#[derive(Clone)]
 pub(super) struct Entry {
     pub(super) idempotency_key: String,
     /// The provider's id of the customer. `None` until the provider has created the record.

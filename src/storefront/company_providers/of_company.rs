@@ -57,6 +57,19 @@ impl ProvidersOfCompany {
         }
     }
 
+    /// The provider with this word that signs identity tokens: the company's own, or that of the deployment.
+    pub fn listed(&self, word: &str) -> Result<Arc<Listed>, VerifyError> {
+        match self.deployment.listed.iter().find(|listed| listed.provider.as_str() == word) {
+            Some(listed) => self.in_place_of(listed),
+            None => self.named(&word.replace('_', "-")),
+        }
+    }
+
+    /// Whether the provider is one of the company's own.
+    pub fn is_own(&self, provider: &Provider) -> bool {
+        self.own(&provider.neutral_name()).is_some()
+    }
+
     /// The company's own provider with this name, which signs identity tokens.
     pub fn named(&self, name: &str) -> Result<Arc<Listed>, VerifyError> {
         match self.own(name).ok_or(VerifyError::NotConfigured)?.provider()? {

@@ -21,9 +21,10 @@ use crate::members;
 pub use claims::{LostClaims, settle_claims};
 pub use queries::{
     PasswordOf, ProvenContacts, close_customer, company_of_customer, count_password_guess, erase_closed, export_record, find_by_identity,
-    find_customer, find_proven, find_proven_contacts, insert_moved_in, is_of_a_customer, is_test, lift_ended_bans, list_external_ids,
-    list_listed, list_to_erase, lock_claimants, lock_claimants_of, lock_customer, lock_customer_shared, lock_made_with, remove_password,
-    reset_password, restore_contacts, set_ban, set_external_id, set_password_hash, set_proven, update_profile,
+    find_customer, find_languages, find_proven, find_proven_contacts, insert_moved_in, is_of_a_customer, is_test, keep_languages,
+    lift_ended_bans, list_external_ids, list_listed, list_to_erase, lock_claimants, lock_claimants_of, lock_customer, lock_customer_shared,
+    lock_made_with, remove_password, reset_password, restore_contacts, set_ban, set_external_id, set_password_hash, set_proven,
+    update_profile,
 };
 pub use security::{AddedDevice, ContactChange, SecurityEvent, publish_lockout, publish_security};
 

@@ -18,6 +18,7 @@
 //! * [`phrasebook`]: the checked wording of a store in all languages.
 //! * [`of_company`]: the entries of a company, which take the place of those in the files.
 //! * [`store_name`]: the part of a store's name that fits into a message.
+//! * [`unlinked`]: the names of devices and passkeys, of which no mail program makes a link.
 
 mod draft;
 mod files;
@@ -26,6 +27,7 @@ mod notice;
 mod of_company;
 mod phrasebook;
 mod store_name;
+mod unlinked;
 mod wording;
 
 use std::collections::HashMap;

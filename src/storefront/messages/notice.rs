@@ -9,6 +9,7 @@ use serde::Deserialize;
 use crate::kernel::template::Template;
 use crate::providers::sms::segment::{self, Alphabet};
 use crate::storefront::messages::store_name;
+use crate::storefront::messages::unlinked::unlinked;
 use crate::storefront::messages::wording::{Fault, check_subject, given};
 
 /// The longest name of a device or provider in a text, in characters. The wording is checked with a name of this length.
@@ -148,18 +149,18 @@ impl NoticeWording {
 
     /// The body of the text. It fits into one segment, whatever the names are.
     pub(super) fn text(&self, store: &str, particulars: Particulars<'_>) -> String {
-        let name: String = store_name::in_text(particulars.name, self.alphabet).chars().take(LONGEST_NAME).collect();
+        let name: String = unlinked(&store_name::in_text(particulars.name, self.alphabet)).chars().take(LONGEST_NAME).collect();
         fill(&self.text, &store_name::in_text(store, self.alphabet), Particulars { name: name.trim_end(), ..particulars })
     }
 
     /// The subject, one line. `store` is the name for mails.
     pub(super) fn subject(&self, store: &str, particulars: Particulars<'_>) -> String {
-        fill(&self.subject, store, particulars)
+        fill(&self.subject, store, Particulars { name: &unlinked(particulars.name), ..particulars })
     }
 
     /// The body: paragraphs separated by empty lines. `store` is the name for mails.
     pub(super) fn mail(&self, store: &str, particulars: Particulars<'_>) -> String {
-        fill(&self.mail, store, particulars)
+        fill(&self.mail, store, Particulars { name: &unlinked(particulars.name), ..particulars })
     }
 }
 

@@ -22,7 +22,7 @@ const MAX_LINKS: usize = 10;
 
 /// A line as it is written.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename = "empty texts are none", deny_unknown_fields)]
 struct Written {
     external_id: Line<255>,
     name: Option<String>,
@@ -128,7 +128,7 @@ pub(super) fn read(line: &[u8], vouch: bool, now: DateTime<Utc>) -> Result<Newco
     if created_at > now || created_at < DateTime::UNIX_EPOCH {
         return Err(Refusal::of("created_at", "This must be an instant since 1970 that has passed."));
     }
-    let name = written.name.filter(|name| !name.is_empty()).map(|name| parse_name(&name)).transpose();
+    let name = written.name.map(|name| parse_name(&name)).transpose();
     let password_hash = written.password_hash.map(HashedPassword::of_another_service).transpose();
     let proven = |verified: Option<bool>| vouch && verified == Some(true);
     let (email_is_proven, phone_is_proven) = (proven(written.email_verified), proven(written.phone_verified));

@@ -10,11 +10,16 @@ use crate::storefront::stores::RelyingParty;
 pub struct Seen {
     /// The signature counter.
     pub counter: u32,
+    /// Whether it may be on several devices.
+    pub backup_eligible: bool,
     /// Whether it is on several devices.
     pub backed_up: bool,
 }
 
 /// Verifies a proof with a passkey. The signature comes before what it is about, so that nobody else learns of that.
+///
+/// Whether it can be backed up should never change, says the specification, and does: where a manager of passkeys begins to synchronize. The key
+/// has signed what it is now, so a changed flag is noted and keeps nobody out.
 pub fn verify_assertion(
     client_data: &ClientData,
     relying_party: &RelyingParty,
@@ -24,12 +29,9 @@ pub fn verify_assertion(
     let signed = [authenticator_data, &client_data.hash[..]].concat();
     PublicKey::of_cose(&passkey.public_key)?.verify(&signed, signature)?;
     let AuthenticatorData { counter, backup_eligible, backed_up, .. } = AuthenticatorData::read(authenticator_data, &relying_party.domain)?;
-    if backup_eligible != passkey.backup_eligible {
-        return Err(Flaw::BackupEligibility);
-    }
     // 0 on both sides: the authenticator does not count, because it synchronizes.
     if i64::from(counter) <= passkey.counter && (counter != 0 || passkey.counter != 0) {
         return Err(Flaw::Counter);
     }
-    Ok(Seen { counter, backed_up })
+    Ok(Seen { counter, backup_eligible, backed_up })
 }

@@ -22,7 +22,7 @@ const LONGEST_KEY: usize = 2_048;
 #[derive(Debug)]
 pub(super) struct AuthenticatorData {
     pub(super) counter: u32,
-    /// Whether the credential may be on several devices, which never changes.
+    /// Whether the credential may be on several devices.
     pub(super) backup_eligible: bool,
     /// Whether it is.
     pub(super) backed_up: bool,

@@ -27,14 +27,12 @@ pub enum Flaw {
     NotPresent,
     #[error("the authenticator has not verified who was present")]
     NotVerified,
-    #[error("the attestation has another form, or is one that was not asked for")]
+    #[error("the attestation has another form, or is not what the new key has signed")]
     Attestation,
     #[error("the public key is of no kind that was asked for")]
     PublicKey,
     #[error("the signature is not that of the key")]
     Signature,
-    #[error("the passkey changed whether it can be backed up")]
-    BackupEligibility,
     #[error("the signature counter went back: there may be a copy of the passkey")]
     Counter,
     #[error("there is no such passkey of this customer")]

@@ -5,7 +5,7 @@
 //! library, and signatures verified by the library that TLS uses.
 //!
 //! An attestation is not asked for: it would say who made the authenticator, which a shop has no use for. So what is signed by a manufacturer
-//! is refused, and what the new key itself has signed is verified.
+//! is ignored, and what the new key itself has signed is verified.
 
 mod assertion;
 mod attestation;

@@ -33,6 +33,8 @@ pub trait Sent {
 /// Declares the struct that a body is deserialized into and derives its JSON schema from the comment and the type of each field. It is
 /// written like the struct, and `as` gives a field another name in JSON.
 ///
+/// An empty text is none in what may be left out: the name of the struct says so to the reader (`kernel/json/objects.rs`).
+///
 /// A macro and not a derive, because the two readers differ: a body without a code is read, and the flow refuses it with the field's name,
 /// but the schema says that the code is required. A derive takes every field with a default for an optional one.
 macro_rules! body {
@@ -44,6 +46,7 @@ macro_rules! body {
         }
     ) => {
         #[derive(serde::Deserialize)]
+        #[serde(rename = "empty texts are none")]
         $(#[$outer])*
         $visible struct $Name {
             $($(#[doc = $sentence])+ $(#[serde($($serde)+)])? $(#[serde(rename = $outside)])? $seen $member: $Type,)*
@@ -109,7 +112,7 @@ impl Sent for ApiVersion {
     }
 }
 
-/// A `null` is the same as a missing field.
+/// A `null` is the same as a missing field, and so is an empty text.
 impl<T: Sent> Sent for Option<T> {
     const NEEDED: bool = false;
 

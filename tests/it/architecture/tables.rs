@@ -92,6 +92,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("sign_in_hours", "storefront/audit"),
     ("sign_ins_counted", "storefront/audit"),
     ("provider_links", "storefront/accounts/social"),
+    ("provider_grants", "storefront/accounts/social"),
     ("used_identity_tokens", "storefront/accounts/social"),
     ("passkeys", "storefront/passkeys"),
     ("passkey_users", "storefront/passkeys"),

@@ -23,11 +23,12 @@ const NEW_PASSWORD: &str = "battery staple correct";
 /// Runs every flow that involves a secret; returns the secrets.
 async fn eventful() -> (World, Vec<String>) {
     let (idp, cards) = (IdentityProvider::start().await, CardProvider::start().await);
-    let (card_url, token_url) = (cards.url(), idp.url("/token"));
+    let (card_url, token_url, revoke_url) = (cards.url(), idp.url("/token"), idp.url("/revoke"));
     let exchange = [
         ("providers.idp_a.client_id", "shop"),
         ("providers.idp_a.client_secret", "s3cret of idp-a"),
         ("providers.idp_a.token_url", token_url.as_str()),
+        ("providers.idp_a.revoke_url", revoke_url.as_str()),
         ("providers.card.base_url", card_url.as_str()),
         ("socket.key", SOCKET_KEY),
     ];
@@ -76,7 +77,9 @@ async fn eventful() -> (World, Vec<String>) {
 
     // Identity providers: tokens, a code, an access token, our client secrets.
     let identity_token = rsa().sign(&claims_of_a(&world, "7"));
-    idp.answer("POST", "/token", ResponseTemplate::new(200).set_body_json(json!({ "id_token": identity_token }))).await;
+    let tokens = json!({ "id_token": identity_token, "refresh_token": "refresh t0ken" });
+    idp.answer("POST", "/token", ResponseTemplate::new(200).set_body_json(tokens)).await;
+    secrets.push("refresh t0ken".to_owned());
     let body = json!({ "identityToken": identity_token, "authorizationCode": "authorization c0de", "nonce": null });
     let social = world.storefront("customers/login-with-idp-a").json(&body).send().await.ok(200);
     secrets.extend([identity_token, "authorization c0de".to_owned(), secret_of(&token(&social)), "s3cret of idp-a".to_owned()]);

@@ -42,6 +42,7 @@ async fn an_app_gets_an_ephemeral_key_of_the_version_it_was_built_for() {
         (json!({ "apiVersion": "2020-08-27" }), "2020-08-27"),
         (json!({ "apiVersion": "2024-09-30.acacia" }), "2024-09-30.acacia"),
         (json!({ "apiVersion": null }), "2024-06-20"),
+        (json!({ "apiVersion": "" }), "2024-06-20"),
         (json!({ "unknown": true }), "2024-06-20"),
     ];
     for (body, version) in versions {
@@ -104,6 +105,52 @@ async fn a_customer_is_created_at_the_provider_once() {
     assert_eq!(created["metadata[customer]"], login["customer"]["id"].as_str().unwrap());
     let bob = token(&world.register("bob@example.com").await);
     assert_ne!(ask(&world, KEY, &bob).await.ok(200)["customerId"], "cus_0");
+}
+
+#[tokio::test]
+async fn a_contact_that_the_provider_does_not_take_keeps_nobody_from_having_a_card() {
+    let provider = CardProvider::start().await;
+    let world = provider.world(&[]).await;
+    let ada = ada(&world).await;
+    sqlx::query("update customers set phone_verified_at = now()").execute(&world.pool).await.unwrap();
+    let invalid = |param: &str| refusal(400, "invalid_request_error", json!({ "code": "email_invalid", "param": param }));
+    provider.answer_next([invalid("email")]);
+    ask(&world, INTENT, &ada).await.ok(200);
+    let created = provider.customers().pop().unwrap();
+    assert_eq!((created.get("email"), created["phone"].as_str(), created["name"].as_str()), (None, "+12015550123", "Ada"));
+    let requests = provider.requests("/v1/customers").await;
+    let keys: Vec<_> = requests.iter().map(|request| header(request, "idempotency-key")).collect();
+    assert!(keys.len() == 2 && keys[0] != keys[1], "the provider may have kept its answer under the first key: {keys:?}");
+    // The record is there now, and both may be refused.
+    ask(&world, KEY, &ada).await.ok(200);
+    provider.forget_customers();
+    provider.answer_next([
+        refusal(404, "invalid_request_error", json!({ "code": "resource_missing", "param": "customer" })),
+        invalid("email"),
+        refusal(400, "invalid_request_error", json!({ "param": "phone" })),
+    ]);
+    ask(&world, KEY, &ada).await.ok(200);
+    let created = provider.customers().pop().unwrap();
+    assert_eq!((created.get("email"), created.get("phone")), (None, None));
+    // A contact that was not sent is nothing that could be left out.
+    provider.forget_customers();
+    provider.answer_next([
+        refusal(404, "invalid_request_error", json!({ "code": "resource_missing", "param": "customer" })),
+        invalid("email"),
+        invalid("email"),
+    ]);
+    failed(ask(&world, KEY, &ada).await);
+}
+
+#[tokio::test]
+async fn a_name_that_is_not_known_is_left_out() {
+    let provider = CardProvider::start().await;
+    let world = provider.world(&[]).await;
+    let ada = ada(&world).await;
+    sqlx::query("update customers set name = ''").execute(&world.pool).await.unwrap();
+    ask(&world, KEY, &ada).await.ok(200);
+    let created = provider.customers().pop().unwrap();
+    assert_eq!((created.get("name"), created["email"].as_str()), (None, EMAIL));
 }
 
 #[tokio::test]

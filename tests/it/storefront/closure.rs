@@ -6,8 +6,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::customers::{EMAIL, PASSWORD, PHONE, token, wrong};
+use crate::support::identity_provider::{IdentityProvider, claims_of_a, rsa};
 use crate::support::receiver::{Received, Reply};
-use crate::support::{World, database};
+use crate::support::{Answer, World, database};
 
 #[tokio::test]
 async fn a_closed_account_refuses_sign_ins_and_its_identity_may_register_again() {
@@ -55,12 +56,63 @@ async fn the_code_goes_to_the_number_or_by_mail_when_the_text_cannot_be_sent() {
     assert_eq!(world.messages()[0].to, EMAIL);
 }
 
+/// Asks to close the account, and confirms it without a code.
+async fn close_without_code(world: &World, token: &str) -> [Answer; 2] {
+    let asked = world.storefront("customers/account-closure").token(token).send().await;
+    [asked, world.storefront("customers/confirm-account-closure").token(token).send().await]
+}
+
 #[tokio::test]
-async fn an_account_without_anything_proven_cannot_get_a_code() {
+async fn an_account_that_is_known_by_a_provider_alone_is_closed_after_signing_in_with_it_again() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    let sign_in = async || {
+        let body = json!({ "identityToken": rsa().sign(&claims_of_a(&world, "7")) });
+        token(&world.storefront("customers/login-with-idp-a").json(&body).send().await.ok(200))
+    };
+    let ada = sign_in().await;
+    world.pass(TimeDelta::hours(1));
+    // Whoever has found the token only cannot.
+    for stale in close_without_code(&world, &ada).await {
+        let refused = stale.refused(403, "fresh_sign_in_required");
+        assert_eq!((&refused["ways"], &refused["contacts"]), (&json!(["sign_in"]), &json!({})));
+    }
+    let [asked, closed] = close_without_code(&world, &sign_in().await).await;
+    assert_eq!(asked.ok(200), json!({ "status": "ok", "method": "sign_in" }));
+    assert_eq!(closed.ok(200), json!({ "status": "ok" }));
+    world.storefront_get("customers/me").token(&ada).send().await.refused(401, "customer_token_invalid");
+    assert_eq!(world.count("select count(*) from provider_links").await, 0);
+    assert_eq!(world.count("select count(*) from events where name = 'customer.closed'").await, 1);
+    assert!(world.messages().is_empty(), "there is nobody to send anything to");
+}
+
+#[tokio::test]
+async fn an_account_with_a_password_and_nothing_proven_is_closed_after_a_step_up() {
+    let world = World::new().await;
+    let ada = token(&world.register_with(EMAIL, json!({ "password": PASSWORD })).await);
+    sqlx::query("update customers set email_verified_at = null").execute(&world.pool).await.unwrap();
+    world.pass(TimeDelta::hours(1));
+    for stale in close_without_code(&world, &ada).await {
+        assert_eq!(stale.refused(403, "fresh_sign_in_required")["ways"], json!(["password", "sign_in"]));
+    }
+    let proof = json!({ "password": PASSWORD });
+    world.storefront("customers/confirm-step-up").token(&ada).json(&proof).send().await.ok(200);
+    for done in close_without_code(&world, &ada).await {
+        done.ok(200);
+    }
+}
+
+#[tokio::test]
+async fn an_account_with_a_proven_contact_is_closed_by_a_code_alone() {
     let world = World::new().await;
     let ada = token(&world.register(EMAIL).await);
-    sqlx::query("update customers set email_verified_at = null").execute(&world.pool).await.unwrap();
-    world.storefront("customers/account-closure").token(&ada).send().await.refused(422, "contact_missing");
+    for body in [json!({}), json!({ "code": null }), json!({ "code": "" })] {
+        let confirming = world.storefront("customers/confirm-account-closure").token(&ada).json(&body).send().await;
+        assert_eq!(confirming.refused(422, "body_invalid")["fields"]["code"][0], "code is required.");
+    }
+    let [_, without_code] = close_without_code(&world, &ada).await;
+    without_code.refused(422, "body_invalid");
+    world.storefront_get("customers/me").token(&ada).send().await.ok(200);
 }
 
 #[tokio::test]

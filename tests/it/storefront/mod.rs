@@ -16,6 +16,7 @@ mod customers_of_servers;
 mod cut_off;
 mod devices;
 mod documented;
+mod empty_texts;
 mod failures;
 mod figures;
 pub mod generated_bodies;

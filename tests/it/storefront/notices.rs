@@ -86,17 +86,75 @@ async fn a_customer_gets_a_few_notices_of_a_kind_and_none_of_them_hides_another_
 }
 
 #[tokio::test]
-async fn a_new_password_is_told_in_the_language_of_the_request() {
+async fn a_new_password_is_told_in_the_language_that_the_customer_last_used() {
     let world = World::new().await;
     world.register(EMAIL).await;
     let code = world.sign_in_code(EMAIL).await;
     let body = json!({ "identity": EMAIL, "code": code, "password": PASSWORD });
-    world.storefront("customers/reset-password").json(&body).header("accept-language", "de").send().await.ok(200);
+    // Nothing is known of the customer yet.
+    world.storefront("customers/reset-password").json(&body).header("accept-language", "de-AT, en;q=0.5").send().await.ok(200);
     assert!(notices(&world)[0].1.contains("Das Passwort Ihres Kontos bei Acme Shop wurde geändert."));
     world.pass(TimeDelta::minutes(2));
     let code = world.sign_in_code(EMAIL).await;
     reset_password(&world, EMAIL, code, "battery staple correct").await.ok(200);
-    assert!(notices(&world)[0].1.contains("was changed"));
+    assert!(notices(&world)[0].1.contains("wurde geändert"), "a request that asks for no language changes nothing");
+    assert_eq!(world.count("select count(*) from customers where languages = 'de-at,en'").await, 1);
+}
+
+#[tokio::test]
+async fn a_thief_does_not_choose_the_language_of_what_the_owner_is_told() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    let login = async |language: &str, user_agent: &str| {
+        let request = world.storefront("customers/login").header("user-agent", user_agent).header("accept-language", language);
+        token(&request.json(&json!({ "identity": EMAIL, "password": PASSWORD })).send().await.ok(200))
+    };
+    // The device of the registration.
+    login("de", "").await;
+    let thief = login("en", CHROME).await;
+    assert!(notices(&world)[0].1.contains("Jemand hat sich in Ihrem Konto bei Acme Shop mit einem Gerät angemeldet"));
+    login("en", CHROME).await;
+    let body = json!({ "old_password": PASSWORD, "password": "battery staple correct" });
+    let changing = world.storefront("customers/change-password").token(&thief).header("accept-language", "en").json(&body);
+    changing.send().await.ok(200);
+    assert!(notices(&world)[0].1.contains("Das Passwort Ihres Kontos bei Acme Shop wurde geändert."));
+    // So is the last thing that is told.
+    let closing = |path: &str, body: Value| world.storefront(path).token(&thief).header("accept-language", "en").json(&body).send();
+    closing("customers/account-closure", json!({})).await.ok(200);
+    closing("customers/confirm-account-closure", json!({ "code": world.last_code() })).await.ok(200);
+    assert!(notices(&world)[0].1.contains("Ihr Konto bei Acme Shop wurde geschlossen."));
+}
+
+#[tokio::test]
+async fn a_device_that_is_known_for_a_week_speaks_for_the_customer() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    let login = async |language: &'static str, user_agent: &str| {
+        let request = world.storefront("customers/login").header("user-agent", user_agent).header("accept-language", language);
+        request.json(&json!({ "identity": EMAIL, "password": PASSWORD })).send().await.ok(200);
+        sqlx::query_scalar::<_, Option<String>>("select languages from customers").fetch_one(&world.pool).await.unwrap()
+    };
+    assert_eq!(login("de", "").await.as_deref(), Some("de"));
+    assert_eq!(login("fr", CHROME).await.as_deref(), Some("de"), "another device");
+    world.pass(TimeDelta::days(7) - TimeDelta::seconds(1));
+    assert_eq!(login("fr", NEWER_CHROME).await.as_deref(), Some("de"));
+    world.pass(TimeDelta::seconds(1));
+    assert_eq!(login("fr", NEWER_CHROME).await.as_deref(), Some("fr"));
+    assert_eq!(login("*", CHROME).await.as_deref(), Some("fr"));
+    assert_eq!(login("es", "").await.as_deref(), Some("es"));
+}
+
+#[tokio::test]
+async fn an_address_in_the_name_of_a_device_is_no_link_in_what_the_owner_is_told() {
+    let world = World::new().await;
+    with_both(&world).await;
+    login_from(&world, CHROME, Some("https://evil.example/verify")).await;
+    world.pass(TimeDelta::minutes(1));
+    login_from(&world, "evil.example/1.0", None).await;
+    let told = notices(&world);
+    assert_eq!(told.len(), 4);
+    assert!(told.iter().all(|(_, words)| !words.contains("evil.example") && !words.contains("://")), "{told:?}");
+    assert_eq!(told.iter().filter(|(to, words)| to == EMAIL && words.contains("evil. example")).count(), 2);
 }
 
 #[tokio::test]

@@ -48,6 +48,20 @@ async fn a_customer_as_it_was_read_can_be_sent_back_and_changes_nothing() {
 }
 
 #[tokio::test]
+async fn a_customer_without_a_name_can_be_sent_back_too_and_an_empty_text_is_none() {
+    let world = World::new().await;
+    let ada = token(&world.register(EMAIL).await);
+    sqlx::query("update customers set name = '', title = 'Countess'").execute(&world.pool).await.unwrap();
+    let read = world.storefront_get("customers/me").token(&ada).send().await.ok(200);
+    let id = read["id"].as_str().unwrap();
+    assert_eq!(put(&world, &ada, id, read.clone()).await.ok(200)["customer"], read);
+    let form = json!({ "name": "", "title": "", "photo_url": "", "phone": "", "meta": { "note": "" } });
+    let changed = put(&world, &ada, id, form).await.ok(200)["customer"].clone();
+    assert_eq!((&changed["name"], &changed["title"], &changed["meta"]), (&json!(""), &Value::Null, &json!({ "note": "" })));
+    put(&world, &ada, id, json!({ "email": "" })).await.refused(422, "body_invalid");
+}
+
+#[tokio::test]
 async fn the_address_the_number_and_invalid_values_cannot_be_changed() {
     let world = World::new().await;
     let login = world.register(EMAIL).await;

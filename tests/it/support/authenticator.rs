@@ -93,11 +93,16 @@ impl Passkey {
         self.attested(options, |signed| ("packed", Cbor::Map(self.statement(signed))))
     }
 
-    /// The same, as a manufacturer would sign it.
-    pub fn created_by_a_manufacturer(&self, options: &Value) -> Value {
+    /// The same, but of something else.
+    pub fn created_signed_wrongly(&self, options: &Value) -> Value {
+        self.attested(options, |_| ("packed", Cbor::Map(self.statement(b"something else"))))
+    }
+
+    /// The same, as a manufacturer would sign it, in a format of attestation.
+    pub fn created_by_a_manufacturer(&self, options: &Value, format: &'static str) -> Value {
         self.attested(options, |signed| {
             let certificates = (Cbor::from("x5c"), Cbor::Array(vec![Cbor::Bytes(vec![0x30])]));
-            ("packed", Cbor::Map([self.statement(signed), vec![certificates]].concat()))
+            (format, Cbor::Map([self.statement(signed), vec![certificates]].concat()))
         })
     }
 

@@ -11,7 +11,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, crypto};
 use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256, RsaKeySize, SigningKey as _};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use wiremock::matchers::{method, path};
+use wiremock::matchers::{method, path, query_param};
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use crate::support::World;
@@ -131,6 +131,13 @@ impl IdentityProvider {
         // The last response takes precedence: it has the lowest priority number.
         let priority = self.priority.fetch_sub(1, Ordering::Relaxed);
         Mock::given(method(verb)).and(path(address)).respond_with(answer).with_priority(priority).mount(&self.server).await;
+    }
+
+    /// Replaces the response of C's graph to the question about one token.
+    pub async fn answer_about(&self, token: &str, answer: ResponseTemplate) {
+        let priority = self.priority.fetch_sub(1, Ordering::Relaxed);
+        let asked = Mock::given(method("GET")).and(path("/graph/v1.0/debug_token")).and(query_param("input_token", token));
+        asked.respond_with(answer).with_priority(priority).mount(&self.server).await;
     }
 
     /// The requests to a URL path.

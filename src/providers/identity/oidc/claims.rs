@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::providers::identity::Flaw;
+use crate::providers::identity::oidc::nonce;
 
 /// The tolerated difference between the clocks of a provider and of this service.
 const LEEWAY: TimeDelta = TimeDelta::seconds(60);
@@ -65,6 +66,16 @@ impl Claims {
             return Err(Flaw::TooOld);
         }
         Ok(())
+    }
+
+    /// Refuses a token that is about somebody else than the app says, or that was asked for with another nonce. A token may have a nonce that the
+    /// app does not know.
+    pub(super) fn compare(&self, user_id: Option<&str>, nonce: Option<&str>) -> Result<(), Flaw> {
+        if user_id.is_some_and(|id| id != self.sub) {
+            return Err(Flaw::Subject);
+        }
+        let is_right = |sent: &str| self.nonce.as_deref().is_some_and(|claim| nonce::is_of(claim, sent));
+        if nonce.is_none_or(is_right) { Ok(()) } else { Err(Flaw::Nonce) }
     }
 
     /// Whether one of these claims is true. Some providers send `true` as a string.

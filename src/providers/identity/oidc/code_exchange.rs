@@ -1,12 +1,14 @@
-//! Exchange of an authorization code for a second identity token, directly from the provider. A code works once.
+//! Exchange of an authorization code for a second identity token, directly from the provider. A code works once. What else it is exchanged for
+//! gives the app access to the person's account at the provider: it is kept only where it can be given back.
 
 use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
+use url::Url;
 
 use crate::kernel::error_chain::chain;
 use crate::providers::identity::oidc::settings::ExchangeSettings;
-use crate::providers::identity::outgoing::{NoAnswer, ask, read};
+use crate::providers::identity::outgoing::{NoAnswer, RETRY_AFTER_MENDING, ask, read};
 use crate::providers::identity::{Flaw, Provider, VerifyError};
 
 /// Seconds after which a retry is recommended if the provider did not respond.
@@ -20,9 +22,11 @@ pub(super) struct CodeExchange {
     settings: ExchangeSettings,
 }
 
+/// What a code is exchanged for.
 #[derive(Deserialize)]
-struct Tokens {
-    id_token: SecretString,
+pub(super) struct Tokens {
+    pub(super) id_token: SecretString,
+    pub(super) refresh_token: Option<SecretString>,
 }
 
 #[derive(Deserialize)]
@@ -57,8 +61,8 @@ impl CodeExchange {
         Self { provider, client, settings }
     }
 
-    /// Exchanges the code for an identity token. A code that an app has brought needs no confirmation.
-    pub(super) async fn exchange(&self, code: &SecretString, confirmed: Option<Confirmation<'_>>) -> Result<SecretString, VerifyError> {
+    /// Exchanges the code. One that an app has brought needs no confirmation.
+    pub(super) async fn exchange(&self, code: &SecretString, confirmed: Option<Confirmation<'_>>) -> Result<Tokens, VerifyError> {
         let mut form = vec![
             ("grant_type", "authorization_code"),
             ("code", code.expose_secret()),
@@ -67,11 +71,16 @@ impl CodeExchange {
         ];
         form.extend(confirmed.iter().flat_map(|sent| [("redirect_uri", sent.back), ("code_verifier", sent.verifier)]));
         match self.post(&form).await {
-            Ok(Ok(tokens)) => Ok(tokens.id_token),
+            Ok(Ok(tokens)) => Ok(tokens),
             Ok(Err(OAuthError::InvalidGrant)) => Err(Flaw::NotConfirmed.into()),
+            Ok(Err(error @ (OAuthError::InvalidClient | OAuthError::UnauthorizedClient))) => {
+                let provider = self.provider.as_str();
+                tracing::error!(?error, provider, "an identity provider refuses the client: client_id or client_secret is wrong");
+                Err(VerifyError::CredentialsRefused { seconds: RETRY_AFTER_MENDING })
+            }
             Ok(Err(error)) => {
                 let provider = self.provider.as_str();
-                tracing::error!(?error, provider, "an identity provider refused the client: client_id or client_secret is wrong");
+                tracing::error!(?error, provider, "an identity provider refused to exchange an authorization code");
                 Err(VerifyError::Unavailable { seconds: RETRY_AFTER_SECONDS })
             }
             Err(error) => {
@@ -79,6 +88,22 @@ impl CodeExchange {
                 Err(VerifyError::Unavailable { seconds: RETRY_AFTER_SECONDS })
             }
         }
+    }
+
+    /// Where grants are given back, if the provider takes them back.
+    pub(super) fn revokes_at(&self) -> Option<&Url> {
+        self.settings.revoke_url.as_ref()
+    }
+
+    /// Gives a grant back (RFC 7009). One that the provider does not know any more is a success as well.
+    pub(super) async fn revoke(&self, address: &Url, grant: &SecretString) -> Result<(), NoAnswer> {
+        let form = [
+            ("token", grant.expose_secret()),
+            ("token_type_hint", "refresh_token"),
+            ("client_id", &self.settings.client_id),
+            ("client_secret", self.settings.client_secret.expose_secret()),
+        ];
+        ask(self.client.post(address.clone()).form(&form)).await?.success().map(drop)
     }
 
     async fn post(&self, form: &[(&str, &str)]) -> Result<Result<Tokens, OAuthError>, NoAnswer> {

@@ -78,7 +78,7 @@ impl CodeFlow {
     pub fn new(word: &str, settings: &OidcSettings, clock: &Clock, lifecycle: &Lifecycle) -> Result<Self, SettingsError> {
         let provider = Provider::of_settings(word);
         let rules = settings.flow_rules(&provider)?;
-        let tokens = IdentityTokens::new(settings, &rules.tokens, client(settings.timeout)?, clock, lifecycle);
+        let tokens = IdentityTokens::new(&rules.tokens, client(settings.timeout)?, clock, lifecycle);
         Ok(Self {
             name: settings.name.clone(),
             provider,
@@ -132,9 +132,9 @@ impl CodeFlow {
         }
         let token_url = self.endpoints().await?.token_endpoint;
         let (client_id, client_secret) = (self.client_id.clone(), self.client_secret.clone());
-        let exchange = ExchangeSettings { token_url, client_id, client_secret };
+        let exchange = ExchangeSettings { token_url, client_id, client_secret, revoke_url: None };
         let exchange = CodeExchange::new(self.provider.clone(), self.tokens.client().clone(), exchange);
-        let token = exchange.exchange(code, Some(Confirmation { back, verifier: &attempt.verifier })).await?;
+        let token = exchange.exchange(code, Some(Confirmation { back, verifier: &attempt.verifier })).await?.id_token;
         let claims = self.tokens.verify(&token).await?;
         if claims.audience() != Some(self.client_id.as_str()) {
             return Err(Flaw::Audience.into());

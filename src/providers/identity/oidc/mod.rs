@@ -9,6 +9,7 @@ mod code_flow;
 mod form;
 mod jwks;
 mod keys;
+mod nonce;
 mod own;
 mod settings;
 mod tokens;
@@ -17,17 +18,16 @@ use reqwest::Client;
 use secrecy::SecretString;
 
 use crate::kernel::clock::Clock;
-use crate::kernel::crypto::sha256;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::providers::identity::oidc::claims::Claims;
 use crate::providers::identity::oidc::code_exchange::CodeExchange;
-use crate::providers::identity::oidc::tokens::IdentityTokens;
 use crate::providers::identity::outgoing::client;
 use crate::providers::identity::{Flaw, Named, NoAnswer, Provider, SettingsError, VerifiedIdentity, VerifyError};
 
 pub use code_flow::{CodeAttempt, CodeFlow};
 pub use form::{Field, Form};
 pub use settings::OidcSettings;
+pub(super) use settings::TokenRules;
+pub(super) use tokens::IdentityTokens;
 
 /// An entry of `[[providers.oidc]]`, offered by this deployment or not.
 #[derive(Clone, Debug)]
@@ -74,7 +74,6 @@ pub struct Oidc {
     tokens: IdentityTokens,
     /// Whether the app sends its own id.
     asks_for_app: bool,
-    hashed_nonces: bool,
     exchange: Option<CodeExchange>,
 }
 
@@ -87,10 +86,9 @@ impl Oidc {
         lifecycle: &Lifecycle,
     ) -> Result<Option<Self>, SettingsError> {
         let Some(rules) = settings.rules(provider)? else { return Ok(None) };
-        let tokens = IdentityTokens::new(settings, &rules, client, clock, lifecycle);
+        let tokens = IdentityTokens::new(&rules, client, clock, lifecycle);
         let exchange = rules.exchange.map(|exchange| CodeExchange::new(provider.clone(), tokens.client().clone(), exchange));
-        let (asks_for_app, hashed_nonces) = (settings.client_ids.is_some(), settings.hashed_nonces);
-        Ok(Some(Self { provider: provider.clone(), tokens, asks_for_app, hashed_nonces, exchange }))
+        Ok(Some(Self { provider: provider.clone(), tokens, asks_for_app: settings.client_ids.is_some(), exchange }))
     }
 
     /// Fetches the provider's keys and returns how many of them can be used.
@@ -108,24 +106,26 @@ impl Oidc {
                 return Err(Flaw::Audience.into());
             }
         }
-        if proof.user_id.is_some_and(|id| id != claims.sub) {
-            return Err(Flaw::Subject.into());
-        }
-        if proof.nonce.is_some_and(|nonce| !self.has_nonce(&claims, nonce)) {
-            return Err(Flaw::Nonce.into());
-        }
+        claims.compare(proof.user_id, proof.nonce)?;
+        let mut grant = None;
         if let Some(exchange) = &self.exchange {
             // The code must not be optional: an attacker with a stolen token would omit it.
             let second = exchange.exchange(proof.code.ok_or(Flaw::Incomplete)?, None).await?;
-            if self.tokens.verify(&second).await?.sub != claims.sub {
+            if self.tokens.verify(&second.id_token).await?.sub != claims.sub {
                 return Err(Flaw::Subject.into());
             }
+            grant = second.refresh_token.filter(|_| exchange.revokes_at().is_some());
         }
-        Ok(self.tokens.identity(self.provider.clone(), proof.token, claims)?)
+        let identity = self.tokens.identity(self.provider.clone(), proof.token, claims)?;
+        Ok(VerifiedIdentity { grant, ..identity })
     }
 
-    /// Apps pass the provider the nonce itself or, like the samples of some providers, its SHA-256 in hex.
-    fn has_nonce(&self, claims: &Claims, nonce: &str) -> bool {
-        claims.nonce.as_deref().is_some_and(|claim| claim == nonce || self.hashed_nonces && claim == hex::encode(sha256(nonce)))
+    /// Gives a grant back, so that the app has no access to the person's account at the provider any more. Returns `false` if the settings do not
+    /// say where.
+    pub async fn revoke(&self, grant: &SecretString) -> Result<bool, NoAnswer> {
+        let Some((exchange, address)) = self.exchange.as_ref().and_then(|exchange| Some((exchange, exchange.revokes_at()?))) else {
+            return Ok(false);
+        };
+        exchange.revoke(address, grant).await.map(|()| true)
     }
 }

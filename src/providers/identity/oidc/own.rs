@@ -80,10 +80,11 @@ impl OidcSettings {
             email_vouched_by: email_verified(),
             token_field: TokenField::default(),
             fields: FIELDS.to_vec(),
-            hashed_nonces: false,
+            _hashed_nonces: false,
             client_id: None,
             client_secret: SecretString::default(),
             token_url: None,
+            revoke_url: None,
             timeout,
         }
     }
@@ -94,6 +95,8 @@ impl OidcSettings {
             Some(apps) => *apps = own.audiences.clone(),
             None => self.audiences = Some(own.audiences.clone()),
         }
+        // Grants go back where codes are exchanged.
+        self.revoke_url = self.revoke_url.take().filter(|_| own.client_id.is_some() && own.token_url.is_none() && !own.has_issuer());
         let listed_token_url = self.token_url.take().filter(|_| own.client_id.is_some() && !own.has_issuer());
         self.token_url = own.token_url.clone().or(listed_token_url);
         self.client_id = own.client_id.clone();

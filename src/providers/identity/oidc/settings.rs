@@ -40,9 +40,9 @@ pub struct OidcSettings {
     /// The fields that a request may have besides the token and the nonce.
     #[serde(default, deserialize_with = "settings::list")]
     pub fields: Vec<FurtherField>,
-    /// Whether apps may pass the provider the SHA-256 of the nonce, in hex, instead of the nonce.
-    #[serde(default)]
-    pub hashed_nonces: bool,
+    /// Without effect: the digest of a nonce always counts as the nonce. Files from before have this key.
+    #[serde(default, rename = "hashed_nonces")]
+    pub(super) _hashed_nonces: bool,
     /// The client id for the exchange of authorization codes.
     #[serde(default, deserialize_with = "settings::optional")]
     pub client_id: Option<String>,
@@ -52,6 +52,9 @@ pub struct OidcSettings {
     /// The token endpoint, where authorization codes are exchanged.
     #[serde(default, deserialize_with = "settings::optional")]
     pub token_url: Option<Url>,
+    /// The revocation endpoint, where what codes were exchanged for is given back when an account is closed.
+    #[serde(default, deserialize_with = "settings::optional")]
+    pub revoke_url: Option<Url>,
     /// The timeout of requests to the provider.
     #[serde(default = "five_seconds", deserialize_with = "settings::time")]
     pub timeout: Duration,
@@ -70,11 +73,20 @@ fn five_seconds() -> Duration {
 }
 
 /// What the settings of a provider that is offered say about its tokens.
-pub(super) struct TokenRules {
+pub(in crate::providers::identity) struct TokenRules {
     pub(super) issuers: Vec<String>,
     pub(super) apps: Vec<String>,
     pub(super) jwks_url: Url,
+    /// The claims that vouch for the address.
+    pub(super) vouching: Vec<String>,
     pub(super) exchange: Option<ExchangeSettings>,
+}
+
+impl TokenRules {
+    /// Rules for a provider that vouches for no address and exchanges no codes. Its apps are named later.
+    pub(in crate::providers::identity) fn of_issuers(issuers: Vec<String>, jwks_url: Url) -> Self {
+        Self { issuers, apps: Vec::new(), jwks_url, vouching: Vec::new(), exchange: None }
+    }
 }
 
 /// What the settings of a provider that browsers sign in with say.
@@ -90,6 +102,8 @@ pub(super) struct ExchangeSettings {
     pub(super) token_url: Url,
     pub(super) client_id: String,
     pub(super) client_secret: SecretString,
+    /// Where grants are given back.
+    pub(super) revoke_url: Option<Url>,
 }
 
 impl OidcSettings {
@@ -150,7 +164,8 @@ impl OidcSettings {
             return Ok(None);
         }
         let jwks_url = address(&setting("jwks_url"), self.jwks_url.as_ref())?;
-        Ok(Some(TokenRules { issuers: self.issuers.clone(), apps: apps.clone(), jwks_url, exchange: None }))
+        let (issuers, apps, vouching) = (self.issuers.clone(), apps.clone(), self.email_vouched_by.clone());
+        Ok(Some(TokenRules { issuers, apps, jwks_url, vouching, exchange: None }))
     }
 
     fn exchange(&self, provider: &Provider) -> Result<Option<ExchangeSettings>, SettingsError> {
@@ -161,13 +176,17 @@ impl OidcSettings {
             (&setting("token_url"), self.token_url.is_some()),
         ])?;
         if !exchanges {
-            return Ok(None);
+            return match self.revoke_url {
+                Some(_) => Err(SettingsError::new(&setting("revoke_url"), "is set, but no codes are exchanged")),
+                None => Ok(None),
+            };
         }
         if !self.fields.contains(&FurtherField(Field::AuthorizationCode)) {
             return Err(SettingsError::new(&setting("fields"), "must have \"authorization_code\", because codes are exchanged"));
         }
         let token_url = address(&setting("token_url"), self.token_url.as_ref())?;
         let client_id = required(&setting("client_id"), self.client_id.clone())?;
-        Ok(Some(ExchangeSettings { token_url, client_id, client_secret: self.client_secret.clone() }))
+        let revoke_url = self.revoke_url.as_ref().map(|url| address(&setting("revoke_url"), Some(url))).transpose()?;
+        Ok(Some(ExchangeSettings { token_url, client_id, client_secret: self.client_secret.clone(), revoke_url }))
     }
 }

@@ -10,13 +10,13 @@ use crate::kernel::crypto::sha256;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::providers::identity::oidc::claims::{Claims, latest_expiry};
 use crate::providers::identity::oidc::jwks::Jwks;
-use crate::providers::identity::oidc::settings::{OidcSettings, TokenRules};
+use crate::providers::identity::oidc::settings::TokenRules;
 use crate::providers::identity::outgoing::NoAnswer;
 use crate::providers::identity::{Flaw, PresentedToken, Provider, Subject, VerifiedIdentity, VerifyError};
 
 /// Verifies the identity tokens of one provider.
 #[derive(Clone, Debug)]
-pub(super) struct IdentityTokens {
+pub(in crate::providers::identity) struct IdentityTokens {
     keys: Jwks,
     issuers: Vec<String>,
     apps: Vec<String>,
@@ -27,15 +27,32 @@ pub(super) struct IdentityTokens {
 }
 
 impl IdentityTokens {
-    pub(super) fn new(settings: &OidcSettings, rules: &TokenRules, client: Client, clock: &Clock, lifecycle: &Lifecycle) -> Self {
+    pub(in crate::providers::identity) fn new(rules: &TokenRules, client: Client, clock: &Clock, lifecycle: &Lifecycle) -> Self {
         let keys = Jwks::new(rules.jwks_url.clone(), client.clone(), clock.clone(), lifecycle.clone());
-        let (issuers, apps) = (rules.issuers.clone(), rules.apps.clone());
-        Self { keys, issuers, apps, vouching: settings.email_vouched_by.clone(), clock: clock.clone(), client }
+        let (issuers, apps, vouching) = (rules.issuers.clone(), rules.apps.clone(), rules.vouching.clone());
+        Self { keys, issuers, apps, vouching, clock: clock.clone(), client }
     }
 
     /// The same, with the keys of `other`: they are fetched and kept once for both.
     pub(super) fn with_keys_of(self, other: &Self) -> Self {
         Self { keys: other.keys.clone(), ..self }
+    }
+
+    /// The same for tokens of one app. Its keys are kept once for all apps.
+    pub(in crate::providers::identity) fn for_app(&self, app: &str) -> Self {
+        Self { apps: vec![app.to_owned()], ..self.clone() }
+    }
+
+    /// Verifies a token that is the only proof, and returns whom it is about: the person and the nonce that the app names, if it does.
+    pub(in crate::providers::identity) async fn identify(
+        &self,
+        provider: Provider,
+        token: &SecretString,
+        (user_id, nonce): (Option<&str>, Option<&str>),
+    ) -> Result<VerifiedIdentity, VerifyError> {
+        let claims = self.verify(token).await?;
+        claims.compare(user_id, nonce)?;
+        Ok(self.identity(provider, token, claims)?)
     }
 
     pub(super) async fn verify(&self, token: &SecretString) -> Result<Claims, VerifyError> {
@@ -61,11 +78,12 @@ impl IdentityTokens {
             email_is_vouched_for: claims.vouch(&self.vouching),
             name: claims.name,
             token: Some(PresentedToken { digest: sha256(signed), expires_at: latest_expiry(self.clock.now()) }),
+            grant: None,
         })
     }
 
     /// Fetches the provider's keys and returns how many of them can be used.
-    pub(super) async fn count_keys(&self) -> Result<usize, NoAnswer> {
+    pub(in crate::providers::identity) async fn count_keys(&self) -> Result<usize, NoAnswer> {
         self.keys.count().await
     }
 

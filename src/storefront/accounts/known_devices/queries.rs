@@ -24,7 +24,7 @@ pub(super) async fn remember_device(
     sqlx::query_as!(
         Known,
         r#"with inserted as (
-             insert into seen_devices (customer_id, device, store_id, last_seen_at) values ($1, $2, $3, $4)
+             insert into seen_devices (customer_id, device, store_id, last_seen_at, first_seen_at) values ($1, $2, $3, $4, $4)
              on conflict on constraint seen_devices_pkey do nothing
              returning device
          ), seen_again as (

@@ -72,7 +72,7 @@ impl Sent for CredentialKind {
 
 impl Sent for Base64Url {
     fn schema() -> Value {
-        json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]*$" })
+        json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]*={0,2}$" })
     }
 }
 

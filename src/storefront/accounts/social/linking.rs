@@ -12,6 +12,7 @@ use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::kernel::rate_limit::{self, Rule};
 use crate::providers::identity::{Flaw, PresentedToken, VerifiedIdentity, VerifyError};
 use crate::storefront::accounts::signed_in::Opened;
+use crate::storefront::accounts::social::grants;
 use crate::storefront::accounts::social::queries::{self, Use};
 use crate::storefront::audit::SignInAttempt;
 use crate::storefront::codes;
@@ -144,6 +145,7 @@ async fn try_to_sign_in(
         Some(_) => return Err(ProblemCode::ProviderLinkSuspended.into()),
     }
     let is_new = lost.is_some();
+    grants::keep(&mut tx, &storefront.application_key, (store.id, customer.id), identity, now).await?;
     let opened = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     let opened = commit(tx, store.id, token_use, opened).await?;
     if let Some(lost) = lost {

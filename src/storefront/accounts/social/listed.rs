@@ -96,7 +96,7 @@ async fn sign_in_with(
     let login = Login::read(listed, body)?;
     let typed = Typed { name: login.name().map(str::to_owned), email: None };
     let attempt = SignInAttempt::new(store, Method::Provider(listed.provider.clone()), None, client);
-    finish(storefront, (&attempt, languages), provider.verify(login.proof()), typed).await
+    finish(storefront, (&attempt, languages), (&listed.provider, provider.verify(login.proof())), typed).await
 }
 
 async fn link_with(
@@ -108,7 +108,7 @@ async fn link_with(
 ) -> Result<Json<Value>, Problem> {
     let provider = listed.oidc.offered()?;
     let login = Login::read(listed, body)?;
-    own_links::link(storefront, (caller, &client.client()), languages, provider.verify(login.proof())).await
+    own_links::link(storefront, (caller, &client.client()), languages, (&listed.provider, provider.verify(login.proof()))).await
 }
 
 fn is_needed(field: Field) -> bool {
@@ -146,14 +146,14 @@ struct Login {
 }
 
 impl Login {
-    /// Reads the fields of the provider's form. Others are ignored, and a `null` is the same as a missing field unless it is needed.
+    /// Reads the fields of the provider's form. Others are ignored, and `null` and `""` are the same as a missing field unless it is needed.
     fn read(listed: &Listed, body: Map<String, Value>) -> Result<Self, Problem> {
         let neutral = listed.provider.neutral_name();
         let name_of = |field: Field| listed.form.name_of(field, &neutral);
         let has_user_id = listed.form.fields().contains(&Field::UserId);
         let mut body = if has_user_id { with_neutral_user_id(body, &listed.oidc.name, &name_of(Field::UserId))? } else { body };
         let names: Vec<_> = listed.form.fields().iter().map(|field| (*field, name_of(*field))).collect();
-        body.retain(|name, value| names.iter().any(|(field, known)| known == name && (is_needed(*field) || !value.is_null())));
+        body.retain(|name, value| names.iter().any(|(field, known)| known == name && (is_needed(*field) || !json::is_missing(value))));
         let mut sent: BTreeMap<String, SecretString> = json::from_value(Value::Object(body))?;
         if let Some((_, missing)) = names.iter().find(|(field, name)| is_needed(*field) && !sent.contains_key(name)) {
             return Err(FieldErrors::one(missing, Sentence::new("{} is required.").with(missing)));

@@ -23,18 +23,23 @@
 //!
 //! A customer with a second factor is asked for it. Such a sign-in neither links nor resumes anything: a first factor alone changes no account.
 //!
+//! Trouble at a provider is no wrong proof, so it is counted for nobody ([`trouble`]). What else a provider hands out for an authorization code is
+//! given back when the account is closed ([`grants`]).
+//!
 //! A link stays when its provider is no longer configured: it signs nobody in, the export of the customer shows it, and it works again when
 //! the provider is listed under the same name.
 //!
 //! A deployment can rename the providers. A provider with the name `acme-id` is also available at `login-with-acme-id`, and the
 //! field `acmeIdUserId` is accepted like the neutral one.
 
+mod grants;
 mod idp_c;
 mod linking;
 mod listed;
 mod moved_in;
 mod own_links;
 mod queries;
+mod trouble;
 
 use axum::Json;
 use futures::FutureExt;
@@ -44,7 +49,7 @@ use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::openapi::OperationDoc;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::providers::RouteName;
-use crate::providers::identity::{VerifiedIdentity, VerifyError, user_id_member};
+use crate::providers::identity::{Provider, VerifiedIdentity, VerifyError, user_id_member};
 use crate::storefront::accounts::failed_proof;
 use crate::storefront::accounts::signed_in::audited;
 use crate::storefront::accounts::social::linking::{Typed, sign_in};
@@ -53,6 +58,7 @@ use crate::storefront::registration_hooks;
 use crate::storefront::routes::{self, Routes, describe};
 use crate::storefront::state::Storefront;
 
+pub use grants::{SEALED, end_grants, forget_subjects, give_grants_back};
 pub use moved_in::{insert_links, list_linked};
 pub use own_links::{links_schema, show_links};
 pub use queries::{Link, export_links, forget_links, list_links, suspend_links, sweep_tokens};
@@ -82,14 +88,15 @@ fn linking_path(name: &str) -> String {
     format!("/customers/link-{name}")
 }
 
-/// Signs in the person whom the provider identified.
+/// Signs in the person whom the provider identifies.
 async fn finish(
     storefront: &Storefront,
     (attempt, languages): (&SignInAttempt<'_>, &AcceptedLanguages),
-    verifying: impl Future<Output = Result<VerifiedIdentity, VerifyError>> + Send,
+    (provider, verifying): (&Provider, impl Future<Output = Result<VerifiedIdentity, VerifyError>> + Send),
     typed: Typed,
 ) -> Result<Json<Value>, Problem> {
     let flow = async {
+        let verifying = trouble::verified(storefront, (attempt.store.company_id, provider), verifying);
         let signing_in = async { sign_in(storefront, attempt, verifying.await?, typed).await };
         let who = (attempt.store.id, attempt.client.client());
         failed_proof::counted(storefront, who, ProblemCode::IdentityNotVerified, signing_in.await).await
@@ -116,7 +123,9 @@ impl From<VerifyError> for Problem {
                 tracing::info!(%flaw, "a proof of identity was refused");
                 ProblemCode::IdentityNotVerified.into()
             }
-            VerifyError::Unavailable { seconds } => Problem::new(ProblemCode::ProviderUnavailable).retry_after(seconds),
+            VerifyError::Unavailable { seconds } | VerifyError::CredentialsRefused { seconds } => {
+                Problem::new(ProblemCode::ProviderUnavailable).retry_after(seconds)
+            }
         }
     }
 }

@@ -10,9 +10,10 @@ use crate::kernel::ids::CustomerId;
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::openapi::{OperationDoc, object};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::providers::identity::{Flaw, VerifiedIdentity, VerifyError};
+use crate::providers::identity::{Flaw, Provider, VerifiedIdentity, VerifyError};
 use crate::storefront::access::{FreshCustomer, SignedInCustomer};
 use crate::storefront::accounts::social::queries::{self, Link, Use};
+use crate::storefront::accounts::social::{grants, trouble};
 use crate::storefront::accounts::ways_in;
 use crate::storefront::customers::Customer;
 use crate::storefront::guessing::Client;
@@ -74,9 +75,9 @@ pub(super) async fn link(
     storefront: &Storefront,
     (caller, client): (&SignedInCustomer, &Client),
     languages: &AcceptedLanguages,
-    verifying: impl Future<Output = Result<VerifiedIdentity, VerifyError>> + Send,
+    (provider, verifying): (&Provider, impl Future<Output = Result<VerifiedIdentity, VerifyError>> + Send),
 ) -> Result<Json<Value>, Problem> {
-    let identity = verifying.await?;
+    let identity = trouble::verified(storefront, (caller.company_id(), provider), verifying).await?;
     let (customer, is_new) = repeated(|| link_once(storefront, (caller, client), &identity)).await?;
     if is_new {
         tell(storefront, &customer, (caller, languages), &identity).await;
@@ -109,6 +110,7 @@ async fn link_once(
         // A parallel sign-in has opened another account with it.
         None => return Err(ProblemCode::ProviderLinkedElsewhere.into()),
     };
+    grants::keep(&mut tx, &storefront.application_key, (store, customer.id), identity, now).await?;
     tx.commit().await?;
     Ok((customer, is_new))
 }
@@ -146,6 +148,7 @@ async fn unlink(
             return Err(Problem::from(ProblemCode::LastWayIn));
         }
         queries::unlink(&mut tx, customer.id, &word).await?;
+        grants::end_grants_of(&mut tx, customer.id, &word, storefront.clock.now()).await?;
         Ok(tx.commit().await?)
     })
     .await?;

@@ -3,6 +3,7 @@
 mod bans;
 mod closing;
 mod external_ids;
+mod languages;
 mod locks;
 mod moved_in;
 mod password_guess;
@@ -21,6 +22,7 @@ use crate::storefront::customers::{Contacts, Customer, NewCustomer};
 pub use bans::{lift_ended_bans, set_ban};
 pub use closing::{close_customer, erase_closed, list_to_erase};
 pub use external_ids::set_external_id;
+pub use languages::{find_languages, keep_languages};
 pub use locks::{lock_claimants, lock_claimants_of, lock_customer, lock_customer_shared};
 pub use moved_in::{insert_moved_in, list_external_ids, list_listed};
 pub use password_guess::{PasswordOf, count_password_guess};

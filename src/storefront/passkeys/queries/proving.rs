@@ -15,7 +15,6 @@ pub struct KnownPasskey {
     pub public_key: Vec<u8>,
     /// The signature counter that was seen last.
     pub counter: i64,
-    pub backup_eligible: bool,
     /// Whether it signs nobody in until the customer resumes it.
     pub is_suspended: bool,
 }
@@ -29,7 +28,7 @@ pub async fn find_passkey(
 ) -> Result<Option<KnownPasskey>, sqlx::Error> {
     sqlx::query_as!(
         KnownPasskey,
-        r#"select id as "id: PasskeyId", customer_id as "customer: CustomerId", public_key, counter, backup_eligible,
+        r#"select id as "id: PasskeyId", customer_id as "customer: CustomerId", public_key, counter,
                   suspended_at is not null as "is_suspended!"
            from passkeys join passkey_users using (customer_id)
            where passkeys.store_id = $1 and credential_id = $2 and handle = $3"#,
@@ -45,12 +44,13 @@ pub async fn find_passkey(
 /// has locked the account.
 pub async fn note_use(conn: &mut Connection, id: PasskeyId, seen: Seen, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let noted = sqlx::query!(
-        "update passkeys set counter = $2, backed_up = $3, last_used_at = $4
+        "update passkeys set counter = $2, backed_up = $3, last_used_at = $4, backup_eligible = $5
          where id = $1 and suspended_at is null and (counter < $2 or counter = 0 and $2 = 0)",
         id.uuid(),
         i64::from(seen.counter),
         seen.backed_up,
         now,
+        seen.backup_eligible,
     );
     Ok(noted.execute(conn).await?.rows_affected() == 1)
 }

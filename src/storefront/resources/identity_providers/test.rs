@@ -46,9 +46,10 @@ impl CompanyProviders {
                 Ok(keys) => Ok(format!("{keys} of the keys that it publishes can be used.")),
                 Err(error) => Err(format!("Its keys cannot be fetched: {error}.")),
             },
-            Ok(OwnProvider::IdpC(idp_c)) => match idp_c.introduce().await {
-                Ok(_) => Ok("It accepts the app and its secret.".to_owned()),
-                Err(error) => Err(format!("It does not accept the app and its secret: {error}.")),
+            Ok(OwnProvider::IdpC(idp_c)) => match (idp_c.introduce().await, idp_c.count_keys().await) {
+                (Ok(_), Ok(_)) => Ok("It accepts the app and its secret.".to_owned()),
+                (Err(error), _) => Err(format!("It does not accept the app and its secret: {error}.")),
+                (_, Err(error)) => Err(format!("The keys of its identity tokens cannot be fetched: {error}.")),
             },
         })
     }

@@ -5,6 +5,8 @@
 //! a customer gets a few notices of a kind on one day, and every text passes the SMS guard. The limit is one of each kind, so that nobody
 //! hides a change behind a flood of something else.
 //!
+//! A notice is in the language that the customer last used, whoever caused it: a thief could otherwise choose one that the owner cannot read.
+//!
 //! `notices` is the log that operators see: which notice went out by which channel, without recipient and words.
 
 mod queries;
@@ -23,7 +25,7 @@ use crate::providers::hook::About;
 use crate::providers::mail::Letter;
 use crate::providers::sms::Text;
 use crate::storefront::challenges;
-use crate::storefront::customers::Customer;
+use crate::storefront::customers::{self, Customer};
 use crate::storefront::message_providers::ProvidersOfCompany;
 use crate::storefront::messages::{Mail, Notice, Particulars, StoreMessages, TextMessage};
 use crate::storefront::sending::{Channel, judge_text, note_taken};
@@ -63,7 +65,7 @@ impl Status {
 #[derive(Debug)]
 pub struct Occurrence<'a> {
     pub store: &'a Store,
-    /// The languages that the client accepts.
+    /// The languages that the client accepts: those of the notice if none of the customer are kept.
     pub languages: &'a AcceptedLanguages,
     pub about: Notice,
     pub particulars: Particulars<'a>,
@@ -100,7 +102,8 @@ pub async fn tell(storefront: &Storefront, customer: &Customer, occurrence: Occu
         tracing::warn!(error = chain(&error), "the wording of a company could not be read");
         storefront.wordings.deployment().of(occurrence.store.id)
     });
-    let messages = messages(&wording, customer, &occurrence);
+    let kept = languages_of(storefront, customer.id).await;
+    let messages = messages(&wording, customer, &Occurrence { languages: kept.as_ref().unwrap_or(occurrence.languages), ..occurrence });
     let sending = async move {
         for message in messages {
             if let Err(error) = send(&this, &message).await {
@@ -110,6 +113,16 @@ pub async fn tell(storefront: &Storefront, customer: &Customer, occurrence: Occu
     };
     // It is sent even if the client disconnects, or if it takes longer than the customer should wait.
     timeout(PATIENCE, storefront.lifecycle.finish(sending)).await.ok();
+}
+
+/// The languages that are kept of the customer.
+async fn languages_of(storefront: &Storefront, customer: CustomerId) -> Option<AcceptedLanguages> {
+    let read = async { customers::find_languages(&mut storefront.pool.acquire().await?, customer).await };
+    let kept = read.await.unwrap_or_else(|error| {
+        tracing::warn!(error = chain(&error), "the language of a customer could not be read");
+        None
+    });
+    kept.map(|kept| AcceptedLanguages::of_kept(&kept))
 }
 
 /// Words the messages to the proven contacts of the customer.

@@ -25,13 +25,21 @@ const KNOWN_CLIENTS: i64 = 20;
 /// The interval at which a known client, or the use of a device, is noted again.
 const SEEN_NOTED_EVERY: TimeDelta = TimeDelta::days(1);
 
+/// How long a device has to be known until it is the customer's for sure: by then the notice of it was read, and what came by it cannot be taken
+/// back any more.
+const TRUSTED_AFTER: TimeDelta = TimeDelta::days(7);
+
 /// What was known of the customer before a sign-in.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Before {
     /// The number of live sessions.
     pub sessions: i64,
     /// Whether the customer is known to use other devices, but not this one.
     pub on_another_device: bool,
+    /// Whether the device is the customer's for sure: the first one, or one that has been known for a week.
+    pub on_own_device: bool,
+    /// The languages that are kept of the customer.
+    pub languages: Option<String>,
 }
 
 /// Inserts a token, records the attempt in the audit under the same id, forgets the wrong guesses at the account, and notes that the
@@ -72,18 +80,22 @@ pub async fn insert_token(
              )
          ), before as (
              select count(*) as known, count(*) filter (where device = $17) > 0 as has_this,
-                    count(*) filter (where device = $17 and last_seen_at > $14) > 0 as is_recent
+                    count(*) filter (where device = $17 and last_seen_at > $14) > 0 as is_recent,
+                    count(*) = 0
+                        or coalesce(min(first_seen_at) filter (where device = $17) <= greatest($18::timestamptz, min(first_seen_at)), false) as is_own
              from seen_devices where customer_id = $2
          ), used as (
-             insert into seen_devices (customer_id, device, store_id, last_seen_at)
-             select $2, $17, $6, $4 from admitted, before where not is_recent and (has_this or known = 0)
+             insert into seen_devices (customer_id, device, store_id, last_seen_at, first_seen_at)
+             select $2, $17, $6, $4, $4 from admitted, before where not is_recent and (has_this or known = 0)
              on conflict on constraint seen_devices_pkey do update set last_seen_at = excluded.last_seen_at
          )
          insert into customer_tokens (uuid, customer_id, digest, created_at, last_used_at, expires_at, company_id, device_name)
          select $1, $2, $3, $4, $4, $5, $13, $16 from admitted
          returning id,
              (select count(*) from customer_tokens t where t.customer_id = $2 and t.revoked_at is null and t.expires_at > $4) as "sessions!",
-             (select known > 0 and not has_this from before) as "on_another_device!""#,
+             (select known > 0 and not has_this from before) as "on_another_device!",
+             (select is_own from before) as "on_own_device!",
+             (select languages from customers where id = $2) as "languages?""#,
         session.uuid(),
         token.customer.uuid(),
         token.digest.as_ref(),
@@ -101,11 +113,13 @@ pub async fn insert_token(
         KNOWN_CLIENTS,
         attempt.client.device_name.as_ref().map(DeviceName::as_str),
         attempt.client.device(),
+        now - TRUSTED_AFTER,
     )
     .fetch_optional(conn)
     .await?;
     Ok(row.map(|row| {
-        let before = Before { sessions: row.sessions, on_another_device: row.on_another_device };
+        let (sessions, languages) = (row.sessions, row.languages);
+        let before = Before { sessions, on_another_device: row.on_another_device, on_own_device: row.on_own_device, languages };
         (TokenId(row.id), session, before)
     }))
 }

@@ -219,7 +219,7 @@ async fn the_previously_verified_address_gets_a_notice_of_a_change() {
     ADDRESS.change(&world, &ada, ADDRESS.new).await;
     NUMBER.change(&world, &ada, NUMBER.new).await;
     assert_eq!(notices(&world).len(), 3);
-    // The notice is in the language of the request that makes the change.
+    // No language of the customer is known, so the notice is in that of the request.
     world.pass(TimeDelta::minutes(2));
     ADDRESS.ask(&world, &ada, ADDRESS.other).await.ok(200);
     let code = json!({ "code": world.last_code() });

@@ -28,8 +28,8 @@ async fn a_passkey_is_made_in_the_fresh_session_that_asked_for_it() {
     let mut asked = world.challenge().await;
     asked["publicKey"]["user"] = options["publicKey"]["user"].clone();
     world.add_passkey(&ada, &passkey.created(&asked), None).await.refused(401, "passkey_not_verified");
-    // What the new key has signed is verified, and a manufacturer's word is not asked for.
-    world.add_passkey(&ada, &passkey.created_by_a_manufacturer(&options), None).await.refused(401, "passkey_not_verified");
+    // What the new key has signed is verified.
+    world.add_passkey(&ada, &passkey.created_signed_wrongly(&options), None).await.refused(401, "passkey_not_verified");
     assert_eq!(world.passkeys_of(&ada).await, Vec::<serde_json::Value>::new());
     world.add_passkey(&ada, &passkey.created_signed(&options), None).await.ok(201);
     // The credential is one account's, and the challenge was answered.
@@ -41,6 +41,18 @@ async fn a_passkey_is_made_in_the_fresh_session_that_asked_for_it() {
     world.add_passkey(&ada, &passkey.created(&options), None).await.refused(403, "fresh_sign_in_required");
     let path = id(&world.passkeys_of(&ada).await[0]).to_owned();
     world.at_passkey(Method::DELETE, &ada, &path, json!({})).await.refused(403, "fresh_sign_in_required");
+}
+
+#[tokio::test]
+async fn an_authenticator_that_sends_a_statement_which_nobody_asked_for_is_taken_at_its_key() {
+    let world = World::with_passkeys(&[]).await;
+    let ada = token(&world.register(EMAIL).await);
+    for format in ["packed", "tpm", "android-key", "apple", "fido-u2f", "none", "a later one"] {
+        let options = world.creation_options(&ada).await;
+        let passkey = Passkey::new(&options);
+        world.add_passkey(&ada, &passkey.created_by_a_manufacturer(&options, format), None).await.ok(201);
+        world.prove(&passkey).await.ok(200);
+    }
 }
 
 #[tokio::test]

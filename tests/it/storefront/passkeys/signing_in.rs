@@ -6,11 +6,11 @@ use futures::future::join_all;
 use portico::kernel::crypto::ApplicationKey;
 use reqwest::Method;
 use secrecy::ExposeSecret;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{DOMAIN, ada, id};
 use crate::support::World;
-use crate::support::authenticator::{BACKED_UP, Passkey};
+use crate::support::authenticator::{BACKED_UP, BACKUP_ELIGIBLE, Passkey, USER_PRESENT, USER_VERIFIED};
 use crate::support::customers::{EMAIL, me, token};
 
 #[tokio::test]
@@ -111,6 +111,44 @@ async fn a_counter_that_goes_back_is_refused() {
             (answer, false) => drop(answer.refused(401, "passkey_not_verified")),
         }
     }
+}
+
+#[tokio::test]
+async fn a_passkey_that_is_backed_up_from_now_on_or_no_longer_signs_in_as_before() {
+    let world = World::with_passkeys(&[]).await;
+    let (ada, mut passkey) = ada(&world).await;
+    for flags in [0, BACKUP_ELIGIBLE, BACKUP_ELIGIBLE | BACKED_UP, 0] {
+        passkey.flags = USER_PRESENT | USER_VERIFIED | flags;
+        world.prove(&passkey).await.ok(200);
+        assert_eq!(world.passkeys_of(&ada).await[0]["backed_up"], flags & BACKED_UP != 0);
+    }
+    assert_eq!(world.count("select count(*) from passkeys where not backup_eligible").await, 1);
+    // What cannot be backed up is not.
+    passkey.flags = USER_PRESENT | USER_VERIFIED | BACKED_UP;
+    world.prove(&passkey).await.refused(401, "passkey_not_verified");
+}
+
+#[tokio::test]
+async fn base64url_is_read_with_padding_too() {
+    let world = World::with_passkeys(&[]).await;
+    let ada = token(&world.register(EMAIL).await);
+    let options = world.creation_options(&ada).await;
+    let passkey = Passkey::new(&options);
+    world.add_passkey(&ada, &padded(&passkey.created(&options)), None).await.ok(201);
+    world.login_with(&padded(&passkey.answer(&world.challenge().await))).await.ok(200);
+}
+
+/// A credential with padding behind all of its bytes.
+fn padded(credential: &Value) -> Value {
+    let mut credential = credential.clone();
+    let padded = |text: &Value| json!(format!("{}{}", text.as_str().unwrap(), "=".repeat((4 - text.as_str().unwrap().len() % 4) % 4)));
+    for member in ["id", "rawId"] {
+        credential[member] = padded(&credential[member]);
+    }
+    for (_, value) in credential["response"].as_object_mut().unwrap().iter_mut().filter(|(_, value)| value.is_string()) {
+        *value = padded(value);
+    }
+    credential
 }
 
 #[tokio::test]

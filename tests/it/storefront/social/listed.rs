@@ -27,7 +27,7 @@ fn claims(world: &World, subject: &str) -> Value {
 #[tokio::test]
 async fn an_entry_decides_what_apps_send() {
     let idp = IdentityProvider::start().await;
-    let keys = format!("client_ids = [\"{APP}\"]\ntoken_field = \"jwt\"\nhashed_nonces = true");
+    let keys = format!("client_ids = [\"{APP}\"]\ntoken_field = \"jwt\"");
     let world = World::with_file(&entry(&idp, &keys), &[]).await;
     let document = world.request(Method::GET, "/openapi.json").send().await.ok(200);
     let operation = &document["paths"]["/storefront/v1/customers/login-with-acme"]["post"];
@@ -120,6 +120,7 @@ async fn an_entry_with_a_mistake_is_refused_by_name() {
         ("audiences = [\"\"]".to_owned(), "providers.acme.audiences has an empty item"),
         (format!("{of_tokens}email_vouched_by = [\" \"]"), "providers.acme.email_vouched_by has an empty item"),
         (format!("{of_tokens}{exchange}"), "providers.acme.token_url is not set, but other settings of the provider are"),
+        (format!("{of_tokens}revoke_url = \"https://acme.example\""), "providers.acme.revoke_url is set, but no codes are exchanged"),
         (
             format!("{of_tokens}{exchange}token_url = \"https://acme.example\""),
             "providers.acme.fields must have \"authorization_code\", because codes are exchanged",

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod documented;
+mod grants;
 mod keys;
 mod listed;
 mod names;

@@ -65,6 +65,12 @@ async fn invalid_settings_are_refused_by_name() {
         ("providers.idp_b.client_ids", "", "providers.idp_b.client_ids is not set"),
         ("providers.idp_c.app_secret", "", "providers.idp_c.app_secret is not set"),
         ("providers.idp_c.graph_url", "http://graph.example", "providers.idp_c.graph_url is not an https:// URL"),
+        ("providers.idp_c.issuers", "https://c.example", "providers.idp_c.jwks_url is not set, but other settings of the provider are"),
+        (
+            "providers.idp_c.jwks_url",
+            "https://c.example/keys",
+            "providers.idp_c.issuers is not set, but other settings of the provider are",
+        ),
         ("providers.idp_c.verification", "maybe", "\"graph\" or \"none\""),
         ("providers.idp_a.name", "Acme", "lower-case"),
         ("providers.idp_a.name", "sms", "providers.idp_a.name cannot be \"sms\""),

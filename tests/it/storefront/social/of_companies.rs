@@ -165,6 +165,57 @@ async fn provider_c_belongs_to_the_app_of_the_company() {
 }
 
 #[tokio::test]
+async fn the_operators_of_a_company_are_mailed_once_a_day_that_its_app_is_refused() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[("storefront.failures_per_address", "1")]).await;
+    world.operator("ada@acme.example", Role::Developer).await;
+    world.make_provider(json!({ "name": "idp-c", "client_id": "815", "client_secret": "an-old-secret" })).await.ok(201);
+    let refused = ResponseTemplate::new(400).set_body_json(json!({ "error": { "type": "OAuthException", "code": 190 } }));
+    idp.answer("GET", "/graph/v1.0/debug_token", refused).await;
+    let sign_in = || {
+        world.storefront("customers/login-with-idp-c").from("203.0.113.9").json(&json!({ "idpCUserId": "7", "accessToken": "x" })).send()
+    };
+    for _ in 0..3 {
+        sign_in().await.refused(503, "provider_unavailable");
+    }
+    let mails: Vec<_> = world.messages().into_iter().filter(|message| message.to == "ada@acme.example").collect();
+    let [mail] = mails.as_slice() else { panic!("{mails:?}") };
+    assert_eq!(mail.subject.as_deref(), Some("Nobody can sign in with idp-c: it refuses your app"));
+    world.pass(TimeDelta::days(1) + TimeDelta::seconds(1));
+    sign_in().await.refused(503, "provider_unavailable");
+    assert_eq!(world.messages().into_iter().filter(|message| message.to == "ada@acme.example").count(), 2);
+}
+
+#[tokio::test]
+async fn an_identity_token_of_c_is_for_the_app_of_the_company() {
+    let idp = IdentityProvider::start().await;
+    let keys = idp.url("/keys");
+    let world = idp.world(&[("providers.idp_c.issuers", "https://c.example"), ("providers.idp_c.jwks_url", keys.as_str())]).await;
+    world.make_provider(json!({ "name": "idp-c", "client_id": "815", "client_secret": "own-secret" })).await.ok(201);
+    let now = world.clock.now().timestamp();
+    let token = |app: &str| {
+        let claims = json!({ "iss": "https://c.example", "aud": app, "sub": "7", "iat": now, "exp": now + 600 });
+        json!({ "idToken": rsa().sign(&another(&claims)) })
+    };
+    login(&world, "idp-c", token("815")).await.ok(200);
+    login(&world, "idp-c", token("4711")).await.refused(401, "identity_not_verified");
+}
+
+#[tokio::test]
+async fn a_hashed_nonce_counts_at_a_provider_of_a_company_too() {
+    let world = World::new().await;
+    world.own_provider("own-id").await;
+    let now = world.clock.now().timestamp();
+    // SHA-256 of "nonce"
+    for digest in ["78377b525757b494427f89014f97d79928f3938d14eb51e20fb5dec9834eb304", "eDd7UldXtJRCf4kBT5fXmSjzk40U61HiD7XeyYNOswQ"] {
+        let claims = json!({ "iss": OWN_ISSUER, "aud": OWN_APP, "sub": "7", "nonce": digest, "iat": now, "exp": now + 600 });
+        let body = |nonce: &str| json!({ "idToken": rsa().sign(&another(&claims)), "nonce": nonce });
+        login(&world, "own-id", body("nonce")).await.ok(200);
+        login(&world, "own-id", body("other")).await.refused(401, "identity_not_verified");
+    }
+}
+
+#[tokio::test]
 async fn a_provider_is_asked_before_the_first_customer_does() {
     let world = World::new().await;
     let (made, issuer) = world.own_provider("own-id").await;

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
 use super::{customer, login};
-use crate::support::customers::EMAIL;
-use crate::support::identity_provider::{IdentityProvider, claims_of_a, foreign, rsa, with};
+use crate::support::customers::{EMAIL, token};
+use crate::support::identity_provider::{IdentityProvider, another, claims_of_a, foreign, rsa, with};
 use crate::support::{Answer, World};
 
 /// A world that exchanges authorization codes of A.
@@ -179,6 +179,117 @@ async fn a_graph_that_does_not_answer_is_unavailable() {
         assert!(!refusal.to_string().contains("oops") && !refusal.to_string().contains("secret"));
     }
     assert!(idp.asked("/elsewhere").await.is_empty());
+}
+
+/// An error of the graph, as its documentation has them.
+fn graph_error(members: Value) -> ResponseTemplate {
+    let error = with(&json!({ "message": "oops", "type": "OAuthException" }), members);
+    ResponseTemplate::new(400).set_body_json(json!({ "error": error }))
+}
+
+#[tokio::test]
+async fn trouble_at_the_provider_is_not_the_customers_fault() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[("storefront.failures_per_address", "3")]).await;
+    let from_the_carrier = || world.storefront("customers/login-with-idp-c").from("203.0.113.9").json(&proof("7")).send();
+    let ada = token(&world.register(EMAIL).await);
+    let trouble = [
+        graph_error(json!({ "code": 2, "is_transient": true })),
+        graph_error(json!({ "code": 190, "is_transient": true })),
+        graph_error(json!({ "code": 1 })),
+        graph_error(json!({ "code": 4 })),
+        graph_error(json!({ "code": 17 })),
+        graph_error(json!({ "code": 341 })),
+        graph_error(json!({ "code": 368 })),
+        graph_error(json!({ "code": 613 })),
+        graph_error(json!({ "code": 12_345 })),
+        graph_error(json!({})),
+        ResponseTemplate::new(400).set_body_string("<html>oops</html>"),
+        ResponseTemplate::new(403).set_body_string("oops"),
+        ResponseTemplate::new(429).set_body_json(json!({ "error": { "code": 190 } })),
+        ResponseTemplate::new(500).set_body_json(json!({ "error": { "code": 190 } })),
+        ResponseTemplate::new(200).set_body_json(json!({ "data": { "error": { "code": 2, "message": "oops" }, "is_valid": false } })),
+    ];
+    for answer in trouble {
+        idp.answer("GET", "/graph/v1.0/debug_token", answer).await;
+        let refusal = from_the_carrier().await.refused(503, "provider_unavailable");
+        assert!(!refusal.to_string().contains("oops"));
+        let linking = world.storefront("customers/link-idp-c").token(&ada).json(&proof("7")).send().await;
+        linking.refused(503, "provider_unavailable");
+    }
+    // Nothing was counted: three wrong proofs are refused as such, and only then nobody is heard any more.
+    graph_says(&idp, with(&inspected("7"), json!({ "is_valid": false, "error": { "code": 190 } }))).await;
+    for _ in 0..3 {
+        from_the_carrier().await.refused(401, "identity_not_verified");
+    }
+    from_the_carrier().await.refused(429, "guesses_exceeded");
+}
+
+#[tokio::test]
+async fn a_wrong_secret_of_the_app_is_not_the_customers_fault_either() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    // The provider says of both tokens in the same words that it does not take them.
+    for error in [json!({ "code": 190 }), json!({ "code": 100 }), json!({ "code": 101 })] {
+        idp.answer("GET", "/graph/v1.0/debug_token", graph_error(error)).await;
+        let refusal = login(&world, "idp-c", proof("7")).await.refused(503, "provider_unavailable");
+        assert_eq!(refusal["retry_after"], 60);
+    }
+    // The app's own is taken, so it was the customer's.
+    idp.answer("GET", "/graph/v1.0/debug_token", graph_error(json!({ "code": 190 }))).await;
+    let of_the_app = json!({ "data": { "app_id": "4711", "type": "APP", "is_valid": true } });
+    idp.answer_about("4711|graph secret", ResponseTemplate::new(200).set_body_json(of_the_app)).await;
+    login(&world, "idp-c", proof("7")).await.refused(401, "identity_not_verified");
+}
+
+/// The claims of the identity token of a limited sign-in with C.
+fn claims_of_c(world: &World, subject: &str) -> Value {
+    let now = world.clock.now().timestamp();
+    another(&json!({ "iss": "https://c.example", "aud": "4711", "sub": subject, "nonce": "n0nce", "iat": now, "exp": now + 3_600 }))
+}
+
+#[tokio::test]
+async fn a_limited_sign_in_with_c_is_another_proof_of_the_same_person() {
+    let idp = IdentityProvider::start().await;
+    let keys = idp.url("/keys");
+    let world = idp.world(&[("providers.idp_c.issuers", "https://c.example"), ("providers.idp_c.jwks_url", keys.as_str())]).await;
+    graph_says(&idp, inspected("7")).await;
+    let first = customer(login(&world, "idp-c", proof("7")).await);
+    let limited = |more: Value| with(&json!({ "idToken": rsa().sign(&claims_of_c(&world, "7")) }), more);
+    assert_eq!(customer(login(&world, "idp-c", limited(json!({}))).await), first);
+    // What the libraries send along besides proves nothing, and what is said of the token has to be true.
+    let besides = json!({ "idpCUserId": "7", "nonce": "n0nce", "accessToken": "of a limited sign-in", "email": EMAIL });
+    assert_eq!(customer(login(&world, "idp-c", limited(besides)).await), first);
+    assert_eq!(idp.asked("/graph/v1.0/debug_token").await.len(), 1, "the graph is not asked about it");
+    for wrong in [json!({ "idpCUserId": "8" }), json!({ "nonce": "another" })] {
+        login(&world, "idp-c", limited(wrong)).await.refused(401, "identity_not_verified");
+    }
+    for claims in [json!({ "aud": "4712" }), json!({ "iss": "https://a.example" }), json!({ "iat": 0 })] {
+        let body = json!({ "idToken": rsa().sign(&with(&claims_of_c(&world, "7"), claims)) });
+        login(&world, "idp-c", body).await.refused(401, "identity_not_verified");
+    }
+    // It is used once, unlike an access token.
+    let body = limited(json!({}));
+    login(&world, "idp-c", body.clone()).await.ok(200);
+    login(&world, "idp-c", body).await.refused(401, "identity_not_verified");
+    // It links, too.
+    let ada = token(&world.register(EMAIL).await);
+    let body = json!({ "idToken": rsa().sign(&claims_of_c(&world, "8")) });
+    let links = world.storefront("customers/link-idp-c").token(&ada).json(&body).send().await.ok(200);
+    assert_eq!(links["providers"][0]["provider"], "idp-c");
+}
+
+#[tokio::test]
+async fn an_identity_token_of_c_is_no_proof_where_nothing_says_whose_keys_sign_it() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    let body = json!({ "idToken": rsa().sign(&claims_of_c(&world, "7")) });
+    login(&world, "idp-c", body.clone()).await.refused(401, "identity_not_verified");
+    let refused = login(&world, "idp-c", json!({ "accessToken": "t0ken", "idToken": "" })).await.refused(422, "body_invalid");
+    assert_eq!(refused["fields"]["idpCUserId"][0], "idpCUserId is required.");
+    // An older app sends both.
+    graph_says(&idp, inspected("7")).await;
+    login(&world, "idp-c", with(&body, proof("7"))).await.ok(200);
 }
 
 #[tokio::test]
