@@ -66,7 +66,7 @@ impl KdfHash {
         if bytes.len() != 96 || !bytes.starts_with(b"scrypt\0") || sha256(&bytes[..48])[..16] != bytes[48..64] {
             return Err(InvalidHash::Unknown);
         }
-        let number = |at: usize| bytes[at..at + 4].iter().fold(0, |number, byte| number << 8 | u32::from(*byte));
+        let number = |at: usize| bytes[at..at + 4].iter().fold(0_u32, |number, byte| (number << 8) | u32::from(*byte));
         let params = params(Some(bytes[7].into()), Some(number(8)), Some(number(12)))?;
         Ok(Self { params, bytes })
     }
