@@ -63,7 +63,7 @@ impl OperatorCommand {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
         match self {
             Self::Create { email, company, role, json } => {
-                let password = OperatorPassword::parse(read_secret("The operator's password")?)?;
+                let password = OperatorPassword::parse(&read_secret("The operator's password")?)?;
                 record::print_one(config, json, async |pool| {
                     let (conn, caller) = (&mut pool.acquire().await?, Caller::command_line(company));
                     let now = Clock::System.now();
@@ -80,7 +80,7 @@ impl OperatorCommand {
                 .await
             }
             Self::Reset { email, json } => {
-                let password = OperatorPassword::parse(read_secret("The operator's new password")?)?;
+                let password = OperatorPassword::parse(&read_secret("The operator's new password")?)?;
                 record::print_one(config, json, async |pool| {
                     let (conn, unknown) = (&mut pool.acquire().await?, || NotFound(format!("there is no operator {email}")));
                     let company = operators::find_by_email(conn, &email).await?.ok_or_else(unknown)?.company;

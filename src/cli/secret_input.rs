@@ -9,8 +9,9 @@ use secrecy::SecretString;
 
 use crate::cli::Failure;
 
-/// The maximum length of a secret with its line end, in bytes. Longer input is probably the wrong file.
-const LIMIT: u64 = 1024;
+/// The maximum length of a secret with its line end, in bytes: any password that is not too long has less, however it is spelled. Longer input is
+/// probably the wrong file, and is refused: the beginning of a secret is another secret.
+const LIMIT: usize = 8 * 1024;
 
 /// Reads standard input to its end; on a terminal, asks for `what` and reads one line that does not appear there. Trailing line ends are not
 /// part of the secret.
@@ -50,6 +51,25 @@ fn open(file: &Path) -> Result<File, Failure> {
 
 fn secret(input: impl Read) -> Result<SecretString, Failure> {
     let mut text = String::new();
-    input.take(LIMIT).read_to_string(&mut text)?;
+    input.take(LIMIT as u64 + 1).read_to_string(&mut text)?;
+    if text.len() > LIMIT {
+        return Err(format!("a secret has at most {LIMIT} bytes: is this the right file?").into());
+    }
     Ok(SecretString::from(text.trim_end_matches(['\r', '\n'])))
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    #[test]
+    fn a_secret_is_read_whole_or_not_at_all() {
+        let read = |text: &str| secret(text.as_bytes()).map(|secret| secret.expose_secret().to_owned()).ok();
+        assert_eq!(read("correct horse\r\n").as_deref(), Some("correct horse"));
+        let longest = "e\u{301}".repeat(256) + "\n";
+        assert_eq!(read(&longest).as_deref(), Some(longest.trim_end()));
+        assert_eq!(read(&"x".repeat(LIMIT + 1)), None);
+    }
 }

@@ -1,6 +1,10 @@
 //! Phone numbers in E.164, parsed with libphonenumber's data.
 
+use std::borrow::Cow;
+
 use rlibphonenumber::{PhoneNumber as Parsed, PhoneNumberFormat, PhoneNumberType};
+
+use crate::kernel::typed_text::{digit, is_dash, is_invisible};
 
 /// A valid phone number in E.164: `+`, country code, subscriber number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Deserialize, sqlx::Type)]
@@ -24,15 +28,15 @@ pub enum Line {
 }
 
 impl PhoneNumber {
-    /// Parses a number as people enter it. Accepts a missing `+`, spaces, dashes, dots, brackets and full-width digits. Refuses
-    /// extensions, letters, `++`, `00` and invisible characters.
+    /// Parses a number as people enter and paste it. Accepts a missing `+`, blanks, dashes, dots, slashes, brackets, digits of any script, and the
+    /// marks that nobody sees. Refuses extensions, letters, `++` and `00`.
+    ///
+    /// In Argentina and Mexico, many people write a mobile number in another form than E.164 has for it. It is read as that mobile number.
     pub fn parse(text: &str) -> Result<Self, InvalidPhoneNumber> {
         let digits = plain_digits(text).ok_or(InvalidPhoneNumber)?;
-        let parsed: Parsed = format!("+{digits}").parse().map_err(|_| InvalidPhoneNumber)?;
-        if !parsed.is_valid() || parsed.extension.is_some() {
-            return Err(InvalidPhoneNumber);
-        }
-        Ok(Self(parsed.format_as(PhoneNumberFormat::E164).into_owned()))
+        let number = valid(&without_the_1_of_mexico(&digits)).ok_or(InvalidPhoneNumber)?;
+        let number = mobile_of_argentina(&number).unwrap_or(number);
+        Ok(Self(number.format_as(PhoneNumberFormat::E164).into_owned()))
     }
 
     /// The number in E.164, such as `+12015550123`.
@@ -108,19 +112,38 @@ impl std::fmt::Display for PhoneNumber {
 fn plain_digits(text: &str) -> Option<String> {
     let mut digits = String::with_capacity(15);
     let mut plus = false;
-    for character in text.trim().chars() {
+    for character in text.chars() {
         match character {
-            '0'..='9' => digits.push(character),
-            '\u{ff10}'..='\u{ff19}' => digits.push(char::from_digit(u32::from(character) - 0xff10, 10)?),
             '+' | '\u{ff0b}' if !plus && digits.is_empty() => plus = true,
-            ' ' | '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{3000}' => {}
-            '-' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{ff0d}' | '.' => {}
-            '(' | ')' | '[' | ']' | '\u{ff08}' | '\u{ff09}' => {}
-            _ => return None,
+            '.' | '/' | '\u{b7}' | '\u{2215}' | '\u{ff0e}' | '\u{ff0f}' => {}
+            '(' | ')' | '[' | ']' | '\u{ff08}' | '\u{ff09}' | '\u{ff3b}' | '\u{ff3d}' => {}
+            _ if character.is_whitespace() || is_dash(character) || is_invisible(character) => {}
+            _ => digits.push(digit(character)?),
         }
     }
     // The prefix `00` is not part of the number. It depends on the country of the caller, so the number behind it is ambiguous.
     (!digits.starts_with('0') && (5..=15).contains(&digits.len())).then_some(digits)
+}
+
+fn valid(digits: &str) -> Option<Parsed> {
+    let parsed: Parsed = format!("+{digits}").parse().ok()?;
+    (parsed.is_valid() && parsed.extension.is_none()).then_some(parsed)
+}
+
+/// Until 2019, mobile numbers of Mexico had a 1 behind +52. No number there begins with one now, but messengers still show it.
+fn without_the_1_of_mexico(digits: &str) -> Cow<'_, str> {
+    match digits.strip_prefix("521") {
+        Some(rest) if rest.len() == 10 => format!("52{rest}").into(),
+        _ => digits.into(),
+    }
+}
+
+/// The mobile number for what looks like a fixed line of Argentina. Mobile numbers have a 9 behind +54, which only callers from abroad dial: people
+/// leave it out, and the rest tells no fixed line from a mobile one. The numbers here are those of people who are texted.
+fn mobile_of_argentina(number: &Parsed) -> Option<Parsed> {
+    let written = number.format_as(PhoneNumberFormat::E164);
+    let rest = written.strip_prefix("+54").filter(|_| matches!(number.get_type(), PhoneNumberType::FixedLine))?;
+    valid(&format!("549{rest}"))
 }
 
 #[cfg(test)]
@@ -129,11 +152,39 @@ mod tests {
 
     #[test]
     fn every_spelling_of_one_number_is_one_number() {
-        for spelling in
-            ["+12015550123", "12015550123", "+1 (201) 555-0123", "+1\u{a0}201\u{a0}555\u{a0}0123", "+12015550123", " +1.201.555.0123 "]
-        {
+        for spelling in [
+            "+12015550123",
+            "12015550123",
+            "+1 (201) 555-0123",
+            "+1\u{a0}201\u{a0}555\u{a0}0123",
+            "+１２０１５５５０１２３",
+            " +1.201.555.0123 ",
+            "+1 201/555–0123",
+            "+1\t201\t555\t0123\r\n",
+            "+1٢٠١٥٥٥٠١٢٣",
+            "+۱ ۲۰۱ ۵۵۵ ۰۱۲۳",
+            // As messengers wrap it, and as it is written among words from right to left.
+            "\u{202a}+1 201-555-0123\u{202c}",
+            "\u{2068}+1\u{2011}201\u{2011}555\u{2011}0123\u{2069}",
+            "\u{200f}+12015550123\u{200e}",
+            "+1\u{200b}2015550123",
+        ] {
             assert_eq!(PhoneNumber::parse(spelling).unwrap().as_str(), "+12015550123", "{spelling:?}");
         }
+        assert_eq!(PhoneNumber::parse("+49 151/23456781").unwrap().as_str(), "+4915123456781");
+    }
+
+    #[test]
+    fn a_mobile_number_is_read_as_people_in_its_country_write_it() {
+        for written in ["+54 9 11 2345-6789", "+54 11 2345-6789", "+54 (11) 2345 6789"] {
+            assert_eq!(PhoneNumber::parse(written).unwrap().as_str(), "+5491123456789", "{written}");
+        }
+        for written in ["+52 55 1234 5678", "+52 1 55 1234 5678", "+521 55 1234 5678"] {
+            assert_eq!(PhoneNumber::parse(written).unwrap().as_str(), "+525512345678", "{written}");
+        }
+        // No mobile number either way.
+        assert_eq!(PhoneNumber::parse("+54 800 123 4567").unwrap().as_str(), "+548001234567");
+        assert_eq!(PhoneNumber::parse("+52 1 55 1234 567"), Err(InvalidPhoneNumber));
     }
 
     #[test]
@@ -148,9 +199,8 @@ mod tests {
             "+1 201 555 0123 ext. 5",
             "+12015550123;5",
             "+1 800 FLOWERS",
-            "+1\u{200b}2015550123",
-            "\u{200f}+12015550123",
             "+12015550123\r\nBcc: x",
+            "+1 201 555 0123 ²",
             "+1201555012",
             "+1201555012345",
             "1+2015550123",

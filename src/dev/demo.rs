@@ -157,7 +157,7 @@ async fn create(pool: &Pool, config: &Config, clock: &Clock) -> Result<Demo, Dem
         email = EmailAddress::parse(&format!("owner-{}@example.com", random_hex::<16>())).expect("hex digits are valid in an address");
     }
     let operator = DemoOperator { email: email.to_string(), password: random_hex::<16>() };
-    let password = OperatorPassword::parse(SecretString::from(operator.password.clone())).expect("32 digits are long enough");
+    let password = OperatorPassword::parse(&SecretString::from(operator.password.clone())).expect("32 digits are long enough");
 
     let company = companies::create_company(&mut pool.acquire().await?, "Demonstration", now).await?;
     let caller = Caller::command_line(company);

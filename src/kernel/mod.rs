@@ -45,4 +45,5 @@ pub mod template;
 pub mod terminal;
 pub mod traces;
 pub mod ttl_cache;
+pub mod typed_text;
 pub mod web_origin;

@@ -76,7 +76,7 @@ impl Operators {
         let found = queries::find_link(&mut conn, &link.digest(), Purpose::Password, now).await?;
         drop(conn);
         found.ok_or(SignInRefusal::LinkEnded)?;
-        let hash = self.hashing.reserve(asker(browser.address))?.hash(password.into_secret()).await;
+        let hash = self.hashing.reserve(asker(browser.address))?.hash(password.into_password()).await;
         let mut conn = self.pool.acquire().await?;
         let mut transaction = conn.begin().await?;
         let used = queries::use_link(&mut transaction, &link.digest(), Purpose::Password, now).await?;

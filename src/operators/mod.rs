@@ -156,7 +156,7 @@ pub async fn create_operator(
     now: DateTime<Utc>,
 ) -> Result<OperatorId, CreateOperatorError> {
     caller.require(Area::Administration, Scope::Admin).map_err(CreateOperatorError::NotAllowed)?;
-    let hash = hashing.reserve(guesses::asker(ClientAddress::of_this_process()))?.hash(password.into_secret()).await;
+    let hash = hashing.reserve(guesses::asker(ClientAddress::of_this_process()))?.hash(password.into_password()).await;
     let (id, company) = (OperatorId::new(now), caller.company);
     let created = async {
         let mut transaction = conn.begin().await?;
@@ -206,7 +206,7 @@ pub async fn reset_operator(
     now: DateTime<Utc>,
 ) -> Result<Option<OperatorId>, ResetOperatorError> {
     caller.require(Area::Administration, Scope::Admin).map_err(ResetOperatorError::NotAllowed)?;
-    let hash = hashing.reserve(guesses::asker(ClientAddress::of_this_process()))?.hash(password.into_secret()).await;
+    let hash = hashing.reserve(guesses::asker(ClientAddress::of_this_process()))?.hash(password.into_password()).await;
     let mut transaction = conn.begin().await?;
     let found = queries::find_by_email(&mut transaction, email).await?.filter(|operator| operator.company == caller.company);
     let Some(Operator { id, .. }) = found else { return Ok(None) };

@@ -74,7 +74,7 @@ impl From<CodeRefusal> for SignInRefusal {
 
 impl Operators {
     /// Signs the operator with this address and password in. It takes as long if there is none.
-    pub async fn sign_in(&self, email: &str, password: SecretString, browser: &Browser) -> Result<Progress, SignInRefusal> {
+    pub async fn sign_in(&self, email: &str, password: &SecretString, browser: &Browser) -> Result<Progress, SignInRefusal> {
         let place = self.hashing.reserve(asker(browser.address))?;
         let (now, email) = (self.clock.now(), EmailAddress::parse(email).map(|email| email.key()).unwrap_or_default());
         let mut conn = self.pool.acquire().await?;

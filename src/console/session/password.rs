@@ -88,7 +88,7 @@ pub(super) async fn choose(
 ) -> Result<Response, PageError> {
     require_own_page(&parts.headers)?;
     let ui = Ui::of(&parts, &console);
-    let Ok(password) = OperatorPassword::parse(password) else {
+    let Ok(password) = OperatorPassword::parse(&password) else {
         let page = PasswordPage { ui, key, refusal: None, error: Some("A password has 12 to 256 characters.") };
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, Page(page)).into_response());
     };

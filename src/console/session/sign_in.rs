@@ -86,7 +86,7 @@ pub(super) async fn submit(
 ) -> Result<Response, PageError> {
     require_own_page(&parts.headers)?;
     let Credentials { email, password, then } = credentials;
-    match console.operators.sign_in(&email, password, &browser(&console, &parts, client)).await {
+    match console.operators.sign_in(&email, &password, &browser(&console, &parts, client)).await {
         Ok(progress) => Ok(go_on(&console, &progress, own_page(&then))),
         Err(refusal) => refuse(&console, Ui::of(&parts, &console), refusal, then, email),
     }

@@ -19,4 +19,4 @@ pub use random::{random_base62, random_bytes, random_digits, random_hex};
 pub(crate) use secret_token::secret_token;
 pub use standard_webhooks::{standard_key, standard_secret, standard_signature};
 pub use totp::TotpSecret;
-pub use typed_code::TypedCode;
+pub use typed_code::{TypedCode, six_digits};

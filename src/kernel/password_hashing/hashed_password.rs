@@ -6,6 +6,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::kernel::crypto::{SecretDigest, random_bytes};
 use crate::kernel::password_hashing::of_others::{HashOfOthers, InvalidHash};
+use crate::kernel::password_hashing::password::Password;
 
 /// m=19456 KiB, t=2, p=1. Decisions, section 3.
 pub(super) const MEMORY_KIB: u32 = 19_456;
@@ -18,10 +19,10 @@ pub struct HashedPassword(String);
 
 impl HashedPassword {
     /// The hash of a password, with a salt of its own. `memory` is what it works in.
-    pub(super) fn of(password: &SecretString, memory: &mut [Block]) -> Self {
+    pub(super) fn of(password: &Password, memory: &mut [Block]) -> Self {
         let salt = random_bytes::<16>();
         let params = today();
-        let output = digest(&params, password.expose_secret().as_bytes(), &salt, memory);
+        let output = digest(&params, password.secret().expose_secret().as_bytes(), &salt, memory);
         let hash = PasswordHash {
             algorithm: Algorithm::Argon2id.ident(),
             version: Some(Version::V0x13.into()),
@@ -32,9 +33,11 @@ impl HashedPassword {
         Self(hash.to_string())
     }
 
-    /// The hash that another service made. The first right password replaces it.
+    /// The hash that another service made. The first right password replaces it, if the hash has read all of it.
     pub fn of_another_service(text: String) -> Result<Self, InvalidHash> {
-        text.parse::<HashOfOthers>()?;
+        if text.parse::<HashOfOthers>()?.takes_too_long() {
+            return Err(InvalidHash::TooCostly);
+        }
         // In Django's form, unless it is one of ours: an edition that knows ours alone takes it for a wrong one then.
         Ok(Self(if text.starts_with("$argon2") && read_own(&text).is_none() { format!("argon2{text}") } else { text }))
     }
@@ -56,9 +59,9 @@ impl std::fmt::Debug for HashedPassword {
 pub enum Comparison {
     /// A different password, or no stored hash.
     Wrong,
-    /// The right password, hashed with the current parameters.
+    /// The right password, hashed with the current parameters; or as far as the hash of another service has read it, which therefore stays.
     Right,
-    /// The right password, hashed with older parameters or by another service; it should be hashed again.
+    /// The right password, hashed with older parameters, in another spelling or by another service; it should be hashed again.
     RightButOutdated,
 }
 
@@ -74,20 +77,25 @@ fn digest(params: &Params, password: &[u8], salt: &[u8], memory: &mut [Block]) -
     output.into()
 }
 
-/// Compares a password with a stored hash; without one it does the same amount of work.
-pub(super) fn compare(password: &SecretString, stored: Option<&HashedPassword>, memory: &mut [Block]) -> Comparison {
+/// Compares a spelling of a password, which may be the one spelling, with a stored hash; without a hash it does the same amount of work.
+pub(super) fn compare(
+    (password, is_the_one_spelling): (&SecretString, bool),
+    stored: Option<&HashedPassword>,
+    memory: &mut [Block],
+) -> Comparison {
     let (password, stored) = (password.expose_secret().as_bytes(), stored.map(HashedPassword::expose));
     let Some((params, salt, hash)) = stored.and_then(read_own) else {
-        let is_right = stored.and_then(|stored| stored.parse::<HashOfOthers>().ok()).is_some_and(|hash| hash.is_of(password));
-        if is_right {
-            return Comparison::RightButOutdated;
+        let imported = stored.and_then(|stored| stored.parse::<HashOfOthers>().ok());
+        if let Some(hash) = imported.filter(|hash| hash.is_of(password)) {
+            // What it has not read may be a typing error, which must not become the password.
+            return if hash.reads_all_of(password) { Comparison::RightButOutdated } else { Comparison::Right };
         }
         // Many services' hashes take less work than ours: without more, a quick answer would tell that there is an account.
         digest(&today(), password, &[0; 16], memory);
         return Comparison::Wrong;
     };
     let output = digest(&params, password, salt.as_ref(), memory);
-    let outdated = (params.m_cost(), params.t_cost(), params.p_cost()) != (MEMORY_KIB, PASSES, 1);
+    let outdated = !is_the_one_spelling || (params.m_cost(), params.t_cost(), params.p_cost()) != (MEMORY_KIB, PASSES, 1);
     match (output.is(hash), outdated) {
         (false, _) => Comparison::Wrong,
         (true, false) => Comparison::Right,

@@ -9,6 +9,7 @@
 mod hashed_password;
 mod of_others;
 mod os;
+mod password;
 mod queue;
 
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -28,6 +29,7 @@ use crate::kernel::tally::{Counted, Tally};
 
 pub use hashed_password::{Comparison, HashedPassword};
 pub use of_others::InvalidHash;
+pub use password::{MAX_LEN, Password};
 pub use queue::Asker;
 
 /// The maximum number of queued hashes. At about 14 ms each on two cores, the last one waits less than half a second.
@@ -148,14 +150,25 @@ pub struct HashingPlace {
 
 impl HashingPlace {
     /// Returns the hash to store for `password`.
-    pub async fn hash(&self, password: SecretString) -> HashedPassword {
+    pub async fn hash(&self, password: Password) -> HashedPassword {
         self.run(move |memory| HashedPassword::of(&password, memory)).await
     }
 
-    /// Compares `password` with the stored hash. Without a stored hash it does the same amount of work and returns
-    /// [`Comparison::Wrong`], so that the response time does not reveal whether an account exists.
-    pub async fn compare(&self, password: SecretString, stored: Option<HashedPassword>) -> Comparison {
-        self.run(move |memory| compare(&password, stored.as_ref(), memory)).await
+    /// Compares a password as it is typed with the stored hash, in each of its spellings, and each in a turn of its own. Without a stored hash it does
+    /// the same amount of work and returns [`Comparison::Wrong`], so that the response time does not reveal whether an account exists.
+    pub async fn compare(&self, typed: &SecretString, stored: Option<HashedPassword>) -> Comparison {
+        let Some(password) = Password::read(typed) else {
+            // Longer than any password, and so wrong.
+            return self.run(|memory| compare((&"".into(), true), None, memory)).await;
+        };
+        for (number, spelling) in password.spellings(typed).into_iter().enumerate() {
+            let stored = stored.clone();
+            let compared = self.run(move |memory| compare((&spelling, number == 0), stored.as_ref(), memory)).await;
+            if compared != Comparison::Wrong {
+                return compared;
+            }
+        }
+        Comparison::Wrong
     }
 
     async fn run<T: Send + 'static>(&self, job: impl FnOnce(&mut Vec<Block>) -> T + Send + 'static) -> T {
@@ -204,15 +217,54 @@ mod tests {
         (0..).map_while(|number| hashing.reserve(asker(number)).ok()).collect()
     }
 
+    fn password() -> Password {
+        Password::read(&"correct horse".into()).unwrap()
+    }
+
     #[tokio::test]
     async fn a_password_differs_from_another_and_from_none() {
         let place = PasswordHashing::start().reserve(asker(1)).unwrap();
-        let hash = place.hash("correct horse".into()).await;
+        let hash = place.hash(password()).await;
         assert!(hash.expose().starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
         assert_eq!(format!("{hash:?}"), "HashedPassword(…)");
-        assert_eq!(place.compare("correct horse".into(), Some(hash.clone())).await, Comparison::Right);
-        assert_eq!(place.compare("battery staple".into(), Some(hash)).await, Comparison::Wrong);
-        assert_eq!(place.compare("correct horse".into(), None).await, Comparison::Wrong);
+        assert_eq!(place.compare(&"correct horse".into(), Some(hash.clone())).await, Comparison::Right);
+        assert_eq!(place.compare(&"battery staple".into(), Some(hash)).await, Comparison::Wrong);
+        assert_eq!(place.compare(&"correct horse".into(), None).await, Comparison::Wrong);
+        let long = "correct horse".repeat(20);
+        assert_eq!(place.compare(&long.into(), None).await, Comparison::Wrong);
+    }
+
+    /// The hash that another service has made of these bytes.
+    fn of_another_service(bytes: &str) -> HashedPassword {
+        let hash = bcrypt::hash_with_salt(bytes, 4, [7; 16]).unwrap().to_string();
+        HashedPassword::of_another_service(hash).unwrap()
+    }
+
+    #[tokio::test]
+    async fn an_imported_hash_is_compared_as_the_password_is_typed_composed_and_decomposed() {
+        let place = PasswordHashing::start().reserve(asker(1)).unwrap();
+        let (composed, decomposed) = ("gr\u{fc}nes Pferd", "gru\u{308}nes Pferd");
+        for hashed in [composed, decomposed] {
+            for typed in [composed, decomposed] {
+                let compared = place.compare(&typed.into(), Some(of_another_service(hashed))).await;
+                assert_eq!(compared, Comparison::RightButOutdated, "{hashed:?} {typed:?}");
+            }
+            assert_eq!(place.compare(&"grunes Pferd".into(), Some(of_another_service(hashed))).await, Comparison::Wrong);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_hash_that_has_not_read_all_of_a_password_stays_as_it_is() {
+        let place = PasswordHashing::start().reserve(asker(1)).unwrap();
+        let long = "correct horse battery staple ".repeat(3);
+        let hash = of_another_service(&long);
+        // A typing error behind the 72nd byte must not become the password, and neither must the beginning that was read.
+        for typed in [long.clone(), format!("{long}x"), long[..72].to_owned()] {
+            assert_eq!(place.compare(&typed.into(), Some(hash.clone())).await, Comparison::Right);
+        }
+        let shorter = SecretString::from(&long[..71]);
+        assert_eq!(place.compare(&shorter, Some(hash)).await, Comparison::Wrong);
+        assert_eq!(place.compare(&shorter, Some(of_another_service(&long[..71]))).await, Comparison::RightButOutdated);
     }
 
     #[tokio::test]
@@ -221,7 +273,7 @@ mod tests {
         use argon2::{Algorithm, Argon2, Params, Version};
         let older = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::new(8_192, 1, 1, None).unwrap());
         let hash = HashedPassword::of_another_service(older.hash_password(b"correct horse").unwrap().to_string()).unwrap();
-        let compared = PasswordHashing::start().reserve(asker(1)).unwrap().compare("correct horse".into(), Some(hash)).await;
+        let compared = PasswordHashing::start().reserve(asker(1)).unwrap().compare(&"correct horse".into(), Some(hash)).await;
         assert_eq!(compared, Comparison::RightButOutdated);
     }
 
@@ -235,7 +287,7 @@ mod tests {
             thread::spawn(move || while !hashed.load(Ordering::Relaxed) && Instant::now() < give_up {})
         });
         let others: Vec<_> = others.collect();
-        hashing.reserve(asker(1)).unwrap().hash("correct horse".into()).await;
+        hashing.reserve(asker(1)).unwrap().hash(password()).await;
         let ended_beside_them = others.iter().all(|other| !other.is_finished());
         hashed.store(true, Ordering::Relaxed);
         others.into_iter().for_each(|other| other.join().unwrap());
@@ -247,7 +299,8 @@ mod tests {
         let hashing = PasswordHashing::start();
         let places = all_places(&hashing);
         assert_eq!(places.len(), thread::available_parallelism().map_or(1, usize::from) + QUEUE);
-        join_all(places.iter().map(|place| place.compare("correct horse".into(), None))).await;
+        let typed = SecretString::from("correct horse");
+        join_all(places.iter().map(|place| place.compare(&typed, None))).await;
         assert!(hashing.reserve(asker(1)).is_err(), "a place is kept for another comparison");
         drop(places);
         hashing.reserve(asker(1)).expect("when it is over, there is room again");
@@ -270,7 +323,7 @@ mod tests {
         let places = all_places(&hashing);
         let all = u32::try_from(places.len()).unwrap();
         for place in places {
-            assert_eq!(place.compare("correct horse".into(), None).now_or_never(), None);
+            assert_eq!(place.compare(&"correct horse".into(), None).now_or_never(), None);
         }
         let _all = hashing.places.acquire_many(all).await.unwrap();
     }

@@ -56,6 +56,7 @@ problem_codes! {
     ApiKeyEnded, 422, "api_key_ended", "API key ended", "This API key is revoked or has expired already.";
     // codes
     CodeInvalid, 422, "code_invalid", "Code invalid", "This code is not valid.";
+    CodeUsed, 422, "code_used", "Code used", "This code has been used already. Please use another one.";
     CodeExpired, 422, "code_expired", "Code expired", "This code has expired. Please request a new one.";
     CodeLocked, 422, "code_locked", "Code locked", "Too many wrong guesses. Please request a new code.";
     IdentityLockedOut, 429, "identity_locked_out", "Identity locked out", "Too many wrong codes. Please wait before trying again.";

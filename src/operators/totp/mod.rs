@@ -13,7 +13,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::{Area, Caller, Scope};
-use crate::kernel::crypto::{CannotOpen, TotpSecret};
+use crate::kernel::crypto::{CannotOpen, TotpSecret, six_digits};
 use crate::kernel::database::Connection;
 use crate::kernel::ids::OperatorId;
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -92,7 +92,8 @@ impl Operators {
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
         let sealed = queries::find_offered_secret(&mut conn, operator.id).await?.ok_or(CodeRefusal::Wrong)?;
         let secret = secret::open(&self.key, operator.id, &sealed)?;
-        let step = secret.step_of(&digits(code), now).ok_or(CodeRefusal::Wrong)?;
+        let digits = six_digits(code).ok_or(CodeRefusal::Wrong)?;
+        let step = secret.step_of(digits.expose_secret(), now).ok_or(CodeRefusal::Wrong)?;
         let mut transaction = conn.begin().await?;
         if !queries::enable(&mut transaction, operator.id, &sealed, step, now).await? {
             return Err(CodeRefusal::Wrong);
@@ -158,28 +159,34 @@ impl Operators {
         queries::count_recovery_codes(&mut self.pool.acquire().await?, operator).await
     }
 
-    /// Uses up a code of the app or a recovery code. A wrong one counts against the limits.
+    /// Uses up a code of the app or a recovery code. A wrong one counts against the limits; what cannot be a code does not, nor does a code of the
+    /// app that was used a moment ago: a form is sent twice easily.
     pub(super) async fn prove_code(&self, operator: &Operator, code: &str, browser: &Browser) -> Result<(), CodeRefusal> {
+        let typed = TypedProof::read(code).ok_or(CodeRefusal::Wrong)?;
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
         let guess = Guess::code(&self.key, operator, browser);
         guess.count(&mut conn, now).await?.map_err(CodeRefusal::TooMany)?;
-        if !self.use_code(&mut conn, operator.id, code).await? {
+        let judged = self.use_code(&mut conn, operator.id, typed).await?;
+        if judged == Judged::Wrong {
             tracing::warn!(address = %browser.address.ip(), "an operator's second factor was wrong");
             return Err(CodeRefusal::Wrong);
         }
-        Ok(guess.take_back(&mut conn, now).await?)
+        guess.take_back(&mut conn, now).await?;
+        if judged == Judged::Right { Ok(()) } else { Err(CodeRefusal::Wrong) }
     }
 
-    async fn use_code(&self, conn: &mut Connection, operator: OperatorId, code: &str) -> Result<bool, CodeRefusal> {
-        if let Some(recovery) = RecoveryCode::read(code) {
-            return Ok(queries::use_recovery_code(conn, operator, &recovery.digests(&self.key, operator)).await?);
-        }
-        let Some(sealed) = queries::find_secret(conn, operator).await? else { return Ok(false) };
+    async fn use_code(&self, conn: &mut Connection, operator: OperatorId, typed: TypedProof) -> Result<Judged, CodeRefusal> {
+        let digits = match typed {
+            TypedProof::RecoveryCode(recovery) => {
+                let is_theirs = queries::use_recovery_code(conn, operator, &recovery.digests(&self.key, operator)).await?;
+                return Ok(if is_theirs { Judged::Right } else { Judged::Wrong });
+            }
+            TypedProof::Digits(digits) => digits,
+        };
+        let Some(sealed) = queries::find_secret(conn, operator).await? else { return Ok(Judged::Wrong) };
         let secret = secret::open(&self.key, operator, &sealed)?;
-        match secret.step_of(&digits(code), self.clock.now()) {
-            Some(step) => Ok(queries::use_step(conn, operator, step).await?),
-            None => Ok(false),
-        }
+        let Some(step) = secret.step_of(digits.expose_secret(), self.clock.now()) else { return Ok(Judged::Wrong) };
+        Ok(if queries::use_step(conn, operator, step).await? { Judged::Right } else { Judged::Used })
     }
 
     async fn replace_recovery_codes(&self, conn: &mut Connection, operator: OperatorId) -> Result<Vec<RecoveryCode>, sqlx::Error> {
@@ -197,7 +204,23 @@ pub async fn forget(conn: &mut Connection, operator: OperatorId) -> Result<bool,
     queries::forget_secret(conn, operator).await
 }
 
-/// A code as it is typed: some apps show it in two groups.
-fn digits(code: &str) -> String {
-    code.chars().filter(|character| !character.is_whitespace()).collect()
+/// What an operator types to prove the second factor.
+enum TypedProof {
+    RecoveryCode(RecoveryCode),
+    /// The code of the app.
+    Digits(SecretString),
+}
+
+impl TypedProof {
+    fn read(typed: &str) -> Option<Self> {
+        RecoveryCode::read(typed).map(Self::RecoveryCode).or_else(|| six_digits(typed).map(Self::Digits))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Judged {
+    Right,
+    /// It is a code of the app that was accepted before.
+    Used,
+    Wrong,
 }

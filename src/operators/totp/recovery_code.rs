@@ -4,6 +4,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::kernel::crypto::{ApplicationKey, random_hex};
 use crate::kernel::ids::OperatorId;
+use crate::kernel::typed_text::code_characters;
 
 /// How many an operator gets.
 pub(super) const COUNT: usize = 10;
@@ -26,7 +27,7 @@ impl RecoveryCode {
 
     /// A code as somebody has typed it; `None` if it cannot be one.
     pub(super) fn read(text: &str) -> Option<Self> {
-        let digits: String = text.chars().filter(|character| !matches!(character, '-' | ' ')).collect();
+        let digits: String = code_characters(text).take(DIGITS + 1).collect();
         let is_one = digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_one.then(|| {
             let groups: Vec<_> = digits.as_bytes().chunks(4).map(|group| String::from_utf8_lossy(group).to_ascii_lowercase()).collect();
@@ -63,7 +64,8 @@ mod tests {
         let code = RecoveryCode::generate();
         assert_eq!(code.reveal().len(), 19);
         let without = code.reveal().replace('-', "");
-        for typed in [code.reveal().to_owned(), without.clone(), without.to_uppercase(), code.reveal().replace('-', " ")] {
+        let pasted = format!("\t{}\r\n", code.reveal().replace('-', "\u{2011}"));
+        for typed in [code.reveal().to_owned(), without.clone(), without.to_uppercase(), code.reveal().replace('-', " "), pasted] {
             assert_eq!(RecoveryCode::read(&typed).unwrap().reveal(), code.reveal(), "{typed}");
         }
         for other in ["", "123456", &without[1..], &format!("{without}0"), "zzzz-zzzz-zzzz-zzzz"] {

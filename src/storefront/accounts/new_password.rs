@@ -3,15 +3,22 @@
 use secrecy::SecretString;
 
 use crate::kernel::error_chain::chain;
+use crate::kernel::password_hashing::Password;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::storefront::passwords::{self, InvalidPassword};
 use crate::storefront::state::Storefront;
 
-/// Returns the password as it is hashed, or the problem with the field. A list that does not answer refuses nothing: a customer who wants a
-/// better password must not wait for it.
-pub async fn accept(storefront: &Storefront, typed: &SecretString) -> Result<SecretString, Problem> {
+/// Returns the password that was typed, or the problem with the field.
+pub async fn accept(storefront: &Storefront, typed: &SecretString) -> Result<Password, Problem> {
     let password = passwords::parse(typed).map_err(refusal)?;
-    match storefront.breached_passwords.look_up(&password).await {
+    refuse_breached(storefront, &password).await?;
+    Ok(password)
+}
+
+/// Refuses a password that is in the list of breached ones. A list that does not answer refuses nothing: a customer who wants a better password must
+/// not wait for it.
+pub async fn refuse_breached(storefront: &Storefront, password: &Password) -> Result<(), Problem> {
+    match storefront.breached_passwords.look_up(password.secret()).await {
         None => {}
         Some(Ok(false)) => storefront.metrics.looked_up_password("clean"),
         Some(Ok(true)) => {
@@ -23,7 +30,7 @@ pub async fn accept(storefront: &Storefront, typed: &SecretString) -> Result<Sec
             tracing::warn!(error = chain(&error), "a new password could not be looked up in the list of breached ones, and is accepted");
         }
     }
-    Ok(password)
+    Ok(())
 }
 
 fn refusal(error: InvalidPassword) -> Problem {

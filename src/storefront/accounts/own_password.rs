@@ -26,7 +26,7 @@ pub async fn confirm(storefront: &Storefront, caller: &SignedInCustomer, client:
     // With the customer as they are now: the password may have changed since the session was cached.
     let (in_flight, customer) = InFlight::begin(storefront, guess, PasswordOf::SignedIn(id)).await?;
     let stored = customer.ok_or(ProblemCode::CustomerTokenInvalid)?.password_hash;
-    match passwords::compare(&place, password, stored).await {
+    match place.compare(password, stored).await {
         Comparison::Wrong => {
             in_flight.wrong().await?;
             Err(ProblemCode::CredentialsInvalid.into())

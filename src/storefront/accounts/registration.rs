@@ -14,6 +14,7 @@ use crate::kernel::database::{repeated, violated_constraint};
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::languages::AcceptedLanguages;
+use crate::kernel::password_hashing::Password;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::new_password;
@@ -153,7 +154,7 @@ struct Registration {
     phone: Option<PhoneNumber>,
     /// The keys that the code may have been requested for: `identity` if it is given, otherwise `email` and `phone`.
     candidates: Vec<String>,
-    password: Option<SecretString>,
+    password: Option<Password>,
 }
 
 impl RegistrationRequest {
@@ -220,9 +221,9 @@ async fn register(
 }
 
 async fn create_account(storefront: &Storefront, attempt: &SignInAttempt<'_>, request: &RegistrationRequest) -> Result<Opened, Problem> {
-    let mut registration = request.parse()?;
+    let registration = request.parse()?;
     if let Some(password) = &registration.password {
-        registration.password = Some(new_password::accept(storefront, password).await?);
+        new_password::refuse_breached(storefront, password).await?;
     }
     let store = attempt.store;
     // Before the code is checked: a full queue must not cost a guess.

@@ -12,7 +12,7 @@ use crate::contact::{EmailAddress, Identity};
 use crate::kernel::database::repeated;
 use crate::kernel::json::JsonBody;
 use crate::kernel::languages::AcceptedLanguages;
-use crate::kernel::password_hashing::{Comparison, HashingBusy, HashingPlace};
+use crate::kernel::password_hashing::{Comparison, HashingBusy, HashingPlace, Password};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::in_flight::InFlight;
@@ -240,7 +240,7 @@ async fn sign_in_by_password(
     let (in_flight, mut customer) = InFlight::begin(storefront, guess, PasswordOf::Named(identity.cloned(), otherwise)).await?;
     for _ in 0..MAX_COMPARISONS {
         let stored = customer.as_ref().and_then(|customer| customer.password_hash.clone());
-        let compared = passwords::compare(&place, &request.password, stored).await;
+        let compared = place.compare(&request.password, stored).await;
         let mut right = match (customer, compared) {
             (Some(customer), Comparison::Right | Comparison::RightButOutdated) => customer,
             _ => break,
@@ -283,8 +283,8 @@ async fn hash_anew(
     password: &SecretString,
     customer: &mut Customer,
 ) -> Result<(), sqlx::Error> {
-    let Some(older) = &customer.password_hash else { return Ok(()) };
-    let newer = place.hash(passwords::normalized(password)).await;
+    let (Some(older), Some(password)) = (&customer.password_hash, Password::read(password)) else { return Ok(()) };
+    let newer = place.hash(password).await;
     if customers::set_password_hash(&mut storefront.pool.acquire().await?, customer.id, older, &newer).await? {
         customer.password_hash = Some(newer);
     }

@@ -302,9 +302,13 @@ async fn settle(
     now: DateTime<Utc>,
 ) -> Result<bool, sqlx::Error> {
     let kept = storefront.settings.sessions_per_customer.get();
-    // Not only beyond the limit, because parallel sign-ins do not see each other before they commit.
-    if before.sessions >= i64::from(kept / 2) && ending::end_surplus(&mut storefront.pool.acquire().await?, customer.id, kept, now).await? {
-        storefront.caches.invalidate_customer(customer.id);
+    // Not only beyond the limit: parallel sign-ins do not see each other before they commit, and who ends one session has to know when each was used.
+    if before.sessions >= i64::from(kept / 2) {
+        let mut conn = storefront.pool.acquire().await?;
+        tokens::note_closely(&mut conn, customer.id).await?;
+        if ending::end_surplus(&mut conn, customer.id, kept, now).await? {
+            storefront.caches.invalidate_customer(customer.id);
+        }
     }
     match before.on_another_device {
         true => repeated(|| known_devices::remember(storefront, (attempt, device), (customer.id, *session_id), now)).await,

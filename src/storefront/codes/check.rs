@@ -5,7 +5,7 @@ use secrecy::SecretString;
 use uuid::Uuid;
 
 use crate::kernel::clock::seconds_until;
-use crate::kernel::crypto::SecretDigest;
+use crate::kernel::crypto::{ApplicationKey, SecretDigest};
 use crate::kernel::database::{Connection, repeated};
 use crate::kernel::ids::{CustomerId, KeyId, StoreId, TestIdentityId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
@@ -24,6 +24,8 @@ pub enum CheckError {
     Missing,
     #[error("the code is wrong, or there is none")]
     Invalid { attempts_left: Option<i32> },
+    #[error("the code was used before")]
+    Used,
     #[error("the code is older than ten minutes")]
     Expired,
     #[error("the code is locked")]
@@ -39,6 +41,7 @@ pub enum CheckError {
 /// The refusals of a code, for the descriptions of the routes that take one.
 pub const CODE_REFUSALS: &[ProblemCode] = &[
     ProblemCode::CodeInvalid,
+    ProblemCode::CodeUsed,
     ProblemCode::CodeExpired,
     ProblemCode::CodeLocked,
     ProblemCode::IdentityLockedOut,
@@ -51,6 +54,7 @@ impl From<CheckError> for Problem {
             CheckError::Missing => FieldErrors::one("code", Sentence::new("{} is required.").with("code")),
             CheckError::Invalid { attempts_left: None } => ProblemCode::CodeInvalid.into(),
             CheckError::Invalid { attempts_left: Some(left) } => Problem::new(ProblemCode::CodeInvalid).member("attempts_left", left),
+            CheckError::Used => ProblemCode::CodeUsed.into(),
             CheckError::Expired => ProblemCode::CodeExpired.into(),
             CheckError::Locked => ProblemCode::CodeLocked.into(),
             CheckError::LockedOut { seconds } => Problem::new(ProblemCode::IdentityLockedOut).retry_after(seconds),
@@ -74,6 +78,8 @@ pub struct VerifiedCode {
     proves_identity: bool,
     /// Whether the client has guessed wrong before, which is taken back if it proves the identity.
     has_failed: bool,
+    /// Whether the client may know how the code stands.
+    is_told: bool,
     /// The account that the code was issued for, if there is one.
     customer: Option<CustomerId>,
 }
@@ -111,23 +117,19 @@ pub async fn check(
         SubmittedCode::Digits(digits) => digits.clone(),
     };
     let guess = storefront.guess(store, submission.client, Kind::Code);
-    // Whoever is signed in has asked for the code that is looked at.
-    let is_own = matches!(target, Target::RequestedBy(_));
     let _turn = storefront.guesses.turn((store, submission.client.network)).await.map_err(|_| Exceeded { seconds: 1 })?;
+    let trial = Trial { guess, purpose, target, digits, asker: submission.asker, handle: submission.handle.cloned() };
     let this = storefront.clone();
     // The guess is counted even if the client disconnects.
-    let judging = async move { judge_and_count(&this, guess, purpose, target, &digits).await };
-    let Judged { verdict, identity, subject, has_failed, asked_by } = storefront.lifecycle.finish(judging).await?;
-    let request = Request { store, purpose, identity: &identity };
-    // Compared even without a code, so that the answer takes as long.
-    let asked_by = asked_by.unwrap_or_else(|| [0; 32].into());
-    let is_told = submission.asker.asked(&asked_by, submission.handle, (&storefront.application_key, &request)) | is_own;
-    match if is_told { verdict } else { verdict.untold() } {
+    let Judged { verdict, identity, subject, has_failed, is_told } =
+        storefront.lifecycle.finish(async move { trial.judge_and_count(&this).await }).await?;
+    match verdict {
         Verdict::Right(code) => {
             let proves_identity = code.proves_identity;
             let (id, sent_to, customer) = (code.id, code.sent_to, code.customer);
-            Ok(VerifiedCode { id, guess, identity, subject, sent_to, proves_identity, has_failed, customer })
+            Ok(VerifiedCode { id, guess, identity, subject, sent_to, proves_identity, has_failed, is_told, customer })
         }
+        Verdict::Used(_) => Err(CheckError::Used),
         Verdict::Wrong { attempts_left } => Err(CheckError::Invalid { attempts_left }),
         Verdict::Expired => Err(CheckError::Expired),
         Verdict::Locked => Err(CheckError::Locked),
@@ -135,42 +137,68 @@ pub async fn check(
     }
 }
 
+/// A guess, and what the client is known by that makes it.
+struct Trial {
+    guess: Guess,
+    purpose: Purpose,
+    target: Target,
+    digits: SecretString,
+    asker: Asker,
+    handle: Option<SecretString>,
+}
+
 struct Judged {
     verdict: Verdict<CountedCode>,
     identity: String,
     subject: String,
     has_failed: bool,
-    asked_by: Option<SecretDigest>,
+    is_told: bool,
 }
 
-async fn judge_and_count(
-    storefront: &Storefront,
-    guess: Guess,
-    purpose: Purpose,
-    target: Target,
-    digits: &SecretString,
-) -> Result<Judged, CheckError> {
-    let count = async || queries::count_guess(&mut storefront.code_pool.acquire().await?, &guess, purpose, target.clone()).await;
-    let counted = repeated(count).await?;
-    let CountedGuess { identity, subject, wrong, lockout, begins, is_favoured, has_failed, code } =
-        counted.inspect_err(|_| storefront.metrics.refused_guess("code", "exceeded"))?;
-    let asked_by = code.as_ref().and_then(|code| code.asked_by.clone());
-    let (no_code, none) = (Uuid::nil(), SecretDigest::from([0; 32]));
-    let (id, digest) = code.as_ref().map_or((no_code, &none), |code| (code.id, &code.digest));
-    // Compared even without a code, so that the answer takes as long.
-    let matches = is_digest(digest, &storefront.application_key, id, digits);
-    let guessed = code.map(|code| GuessedCode { guesses: code.guesses, expires_at: code.expires_at, is_used: code.is_used, matches, code });
-    let verdict = judge(guessed, Tally { wrong, lockout, is_favoured }, guess.now);
-    if let Some((customer, lockout)) = guessing::account_of(&subject).zip(begins)
-        && !matches!(verdict, Verdict::Right(_))
-    {
-        customers::publish_lockout(&mut storefront.pool.acquire().await?, (guess.store, customer), ("codes", lockout), guess.now).await;
+impl Trial {
+    async fn judge_and_count(self, storefront: &Storefront) -> Result<Judged, CheckError> {
+        let (guess, key) = (&self.guess, &storefront.application_key);
+        let count =
+            async || queries::count_guess(&mut storefront.code_pool.acquire().await?, guess, self.purpose, self.target.clone()).await;
+        let counted = repeated(count).await?;
+        let CountedGuess { identity, subject, wrong, lockout, begins, is_favoured, has_failed, code } =
+            counted.inspect_err(|_| storefront.metrics.refused_guess("code", "exceeded"))?;
+        // Both are compared even without a code, so that the answer takes as long.
+        let none = SecretDigest::from([0; 32]);
+        let is_told = self.is_told(code.as_ref().and_then(|code| code.asked_by.as_ref()).unwrap_or(&none), &identity, key);
+        let (id, digest) = code.as_ref().map_or((Uuid::nil(), &none), |code| (code.id, &code.digest));
+        let matches = is_digest(digest, key, id, &self.digits);
+        let guessed = code.map(|code| {
+            let (guesses, expires_at, is_used) = (code.guesses, code.expires_at, code.is_used);
+            GuessedCode { guesses, expires_at, is_used, matches, is_told, code }
+        });
+        let verdict = judge(guessed, Tally { wrong, lockout, is_favoured }, guess.now);
+        storefront.metrics.guessed(verdict.as_str());
+        let verdict = if is_told { verdict } else { verdict.untold() };
+        match &verdict {
+            Verdict::Right(_) => {}
+            Verdict::Used(code) => {
+                let forget = async || queries::forget_guess(&mut storefront.pool.acquire().await?, code.id, (guess.store, &subject)).await;
+                repeated(forget).await?;
+            }
+            refused => {
+                if let Some((customer, lockout)) = guessing::account_of(&subject).zip(begins) {
+                    let begun = ("codes", lockout);
+                    customers::publish_lockout(&mut storefront.pool.acquire().await?, (guess.store, customer), begun, guess.now).await;
+                }
+                if refused.is_wrong() {
+                    guessing::note_wrong(&mut storefront.pool.acquire().await?, &storefront.challenges.suspects, guess, &subject).await?;
+                }
+            }
+        }
+        Ok(Judged { verdict, identity, subject, has_failed, is_told })
     }
-    storefront.metrics.guessed(verdict.as_str());
-    if verdict.is_wrong() {
-        guessing::note_wrong(&mut storefront.pool.acquire().await?, &storefront.challenges.suspects, &guess, &subject).await?;
+
+    /// Whether the client has asked for the code, and so may know how it stands. Whoever is signed in has asked for the code that is looked at.
+    fn is_told(&self, asked_by: &SecretDigest, identity: &str, key: &ApplicationKey) -> bool {
+        let request = Request { store: self.guess.store, purpose: self.purpose, identity };
+        self.asker.asked(asked_by, self.handle.as_ref(), (key, &request)) | matches!(self.target, Target::RequestedBy(_))
     }
-    Ok(Judged { verdict, identity, subject, has_failed, asked_by })
 }
 
 impl VerifiedCode {
@@ -206,7 +234,8 @@ impl VerifiedCode {
     pub async fn consume(&self, conn: &mut Connection, now: DateTime<Utc>) -> Result<(), CheckError> {
         let (store, proven) = (self.guess.store, self.proves_identity.then_some(self.subject.as_str()));
         if !queries::consume_code(conn, self.id, (store, proven), now).await? {
-            return Err(CheckError::Invalid { attempts_left: None });
+            let is_used = self.is_told && queries::is_used(conn, self.id).await?;
+            return Err(if is_used { CheckError::Used } else { CheckError::Invalid { attempts_left: None } });
         }
         match proven {
             Some(subject) if self.has_failed => guessing::take_back(conn, &self.guess, subject).await?,

@@ -21,7 +21,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::kernel::crypto::{ApplicationKey, SecretDigest};
+use crate::kernel::crypto::{ApplicationKey, SecretDigest, six_digits};
 use crate::kernel::ids::CustomerId;
 
 pub use asker::{Asker, Handle, Request};
@@ -40,14 +40,14 @@ pub enum Target {
     RequestedBy(CustomerId),
 }
 
-/// A code as the client sent it. Only six ASCII digits in a JSON string are compared. Every other value is wrong.
+/// A code as the client sent it. Only six digits in a JSON string are compared, as people type and paste them. Every other value is wrong.
 #[derive(Debug, Default, Deserialize)]
 #[serde(from = "Value")]
 pub enum SubmittedCode {
     /// The field is missing.
     #[default]
     Missing,
-    /// The field is not a string of six ASCII digits and therefore cannot be right. `null` is one of these values.
+    /// The field is not a string of six digits and therefore cannot be right. `null` is one of these values.
     Unusable,
     /// Six digits.
     Digits(SecretString),
@@ -55,8 +55,7 @@ pub enum SubmittedCode {
 
 impl From<Value> for SubmittedCode {
     fn from(value: Value) -> Self {
-        let digits = value.as_str().filter(|text| text.len() == 6 && text.bytes().all(|byte| byte.is_ascii_digit()));
-        digits.map_or(Self::Unusable, |digits| Self::Digits(digits.into()))
+        value.as_str().and_then(six_digits).map_or(Self::Unusable, Self::Digits)
     }
 }
 

@@ -17,6 +17,8 @@ pub(super) struct GuessedCode<C> {
     pub(super) expires_at: DateTime<Utc>,
     pub(super) is_used: bool,
     pub(super) matches: bool,
+    /// Whether the client is one that may know how the code stands.
+    pub(super) is_told: bool,
 }
 
 /// The tally of the subject, which counts this guess as a wrong one.
@@ -32,6 +34,8 @@ pub(super) struct Tally {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict<C> {
     Right(C),
+    /// The code is right and was used before: a request that was sent twice, and no guess.
+    Used(C),
     /// The code is wrong or does not exist. The response does not tell which.
     Wrong {
         attempts_left: Option<i32>,
@@ -47,7 +51,7 @@ impl<C> Verdict<C> {
     /// The verdict as everybody may know it: without what tells that there is a code.
     pub(super) fn untold(self) -> Self {
         match self {
-            Self::Wrong { .. } | Self::Expired | Self::Locked => Self::Wrong { attempts_left: None },
+            Self::Used(_) | Self::Wrong { .. } | Self::Expired | Self::Locked => Self::Wrong { attempts_left: None },
             told @ (Self::Right(_) | Self::LockedOut { .. }) => told,
         }
     }
@@ -61,6 +65,7 @@ impl<C> Verdict<C> {
     pub(super) fn as_str(&self) -> &'static str {
         match self {
             Self::Right(_) => "right",
+            Self::Used(_) => "used",
             Self::Wrong { .. } => "wrong",
             Self::Expired => "expired",
             Self::Locked => "locked",
@@ -74,6 +79,7 @@ pub(super) fn judge<C>(guessed: Option<GuessedCode<C>>, tally: Tally, now: DateT
     let verdict = match guessed {
         None => Verdict::Wrong { attempts_left: None },
         Some(guessed) if guessed.expires_at <= now => Verdict::Expired,
+        Some(guessed) if guessed.is_used && guessed.matches && guessed.is_told => Verdict::Used(guessed.code),
         Some(guessed) if guessed.is_used => Verdict::Wrong { attempts_left: None },
         Some(guessed) if guessed.guesses > MAX_GUESSES => Verdict::Locked,
         Some(guessed) if guessed.matches => Verdict::Right(guessed.code),
@@ -83,7 +89,11 @@ pub(super) fn judge<C>(guessed: Option<GuessedCode<C>>, tally: Tally, now: DateT
     match tally.lockout {
         Some(Lockout { begun_until, .. }) if tally.is_favoured && begun_until <= now => verdict,
         // It is the one that would have begun the lock-out.
-        Some(Lockout { for_good: false, .. }) if matches!(verdict, Verdict::Right(_)) && tally.wrong <= WRONG_GUESSES => verdict,
+        Some(Lockout { for_good: false, .. })
+            if matches!(verdict, Verdict::Right(_) | Verdict::Used(_)) && tally.wrong <= WRONG_GUESSES =>
+        {
+            verdict
+        }
         Some(Lockout { begun_until, .. }) if tally.is_favoured => Verdict::LockedOut { until: begun_until },
         Some(Lockout { until, .. }) => Verdict::LockedOut { until },
         None => verdict,
@@ -98,7 +108,7 @@ mod tests {
     const NOW: DateTime<Utc> = DateTime::UNIX_EPOCH;
 
     fn at(guesses: i32, matches: bool) -> Option<GuessedCode<&'static str>> {
-        Some(GuessedCode { code: "the code", guesses, expires_at: NOW + CODE_LIFETIME, is_used: false, matches })
+        Some(GuessedCode { code: "the code", guesses, expires_at: NOW + CODE_LIFETIME, is_used: false, matches, is_told: true })
     }
 
     fn lockout() -> Lockout {
@@ -147,7 +157,7 @@ mod tests {
     #[test]
     fn strangers_are_not_told_that_there_is_a_code() {
         let unknown = Verdict::<&str>::Wrong { attempts_left: None };
-        for told in [Verdict::<&str>::Wrong { attempts_left: Some(3) }, Verdict::Expired, Verdict::Locked] {
+        for told in [Verdict::Used("the code"), Verdict::Wrong { attempts_left: Some(3) }, Verdict::Expired, Verdict::Locked] {
             assert_eq!(told.untold(), judge(None, tally(1), NOW));
         }
         assert_eq!((Verdict::Right("the code").untold(), unknown.untold()), (Verdict::Right("the code"), unknown));
@@ -157,7 +167,11 @@ mod tests {
     fn a_code_lives_ten_minutes_and_works_once() {
         assert_eq!(judge(at(1, true), tally(1), NOW + CODE_LIFETIME - TimeDelta::microseconds(1)), Verdict::Right("the code"));
         assert_eq!(judge(at(1, true), tally(1), NOW + CODE_LIFETIME), Verdict::Expired);
-        let used = at(1, true).map(|code| GuessedCode { is_used: true, ..code });
-        assert_eq!(judge(used, tally(1), NOW), Verdict::Wrong { attempts_left: None });
+        let used = |matches, is_told| at(2, matches).map(|code| GuessedCode { is_used: true, is_told, ..code });
+        let wrong = Verdict::Wrong { attempts_left: None };
+        assert_eq!(judge(used(true, true), tally(1), NOW), Verdict::Used("the code"));
+        assert_eq!(judge(used(true, true), tally(10), NOW), Verdict::Used("the code"), "it is no tenth wrong one either");
+        assert_eq!((judge(used(false, true), tally(1), NOW), judge(used(true, false), tally(1), NOW)), (wrong, wrong));
+        assert!(!Verdict::Used("the code").is_wrong() && wrong.is_wrong());
     }
 }

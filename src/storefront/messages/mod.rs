@@ -155,7 +155,7 @@ impl Messages {
 }
 
 impl StoreMessages {
-    /// The body of the text. It fits into one segment, regardless of the store's name, and into two with what one-tap codes need.
+    /// The body of the text. It fits into one segment, and into two with what one-tap codes need, or if the store's name is in a script of its own.
     pub(super) fn text(&self, occasion: Occasion<'_>) -> TextMessage {
         self.0.text(occasion)
     }
@@ -170,7 +170,7 @@ impl StoreMessages {
         self.0.notice(store, languages, notice, particulars)
     }
 
-    /// The text of a notice. It fits into one segment.
+    /// The text of a notice. It fits into one segment, or into two if a name is in a script of its own.
     pub(super) fn notice_text(
         &self,
         store: &Store,

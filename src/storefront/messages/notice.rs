@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::kernel::template::Template;
 use crate::providers::sms::segment::{self, Alphabet};
-use crate::storefront::messages::store_name;
+use crate::storefront::messages::store_name::{self, Lettering};
 use crate::storefront::messages::unlinked::unlinked;
 use crate::storefront::messages::wording::{Fault, check_subject, given};
 
@@ -147,10 +147,14 @@ impl NoticeWording {
         Ok(Self { text, alphabet, subject, mail })
     }
 
-    /// The body of the text. It fits into one segment, whatever the names are.
+    /// The body of the text. It fits into one segment, or into two if a name is in a script of its own.
     pub(super) fn text(&self, store: &str, particulars: Particulars<'_>) -> String {
-        let name: String = unlinked(&store_name::in_text(particulars.name, self.alphabet)).chars().take(LONGEST_NAME).collect();
-        fill(&self.text, &store_name::in_text(store, self.alphabet), Particulars { name: name.trim_end(), ..particulars })
+        let rest = fill(&self.text, "", Particulars { name: "", ..particulars });
+        let names = [(Placeholder::Store, store), (Placeholder::Name, particulars.name)];
+        let names: Vec<_> = names.into_iter().filter(|(placeholder, _)| self.text.has(*placeholder)).map(|(_, name)| name).collect();
+        let lettering = Lettering::of(self.alphabet, &rest, &names);
+        let name: String = unlinked(&lettering.write(particulars.name)).chars().take(LONGEST_NAME).collect();
+        fill(&self.text, &lettering.write(store), Particulars { name: name.trim_end(), ..particulars })
     }
 
     /// The subject, one line. `store` is the name for mails.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::kernel::template::{Template, UnknownPlaceholder};
 use crate::providers::sms::segment::{self, Alphabet};
 use crate::storefront::messages::draft::Draft;
-use crate::storefront::messages::store_name;
+use crate::storefront::messages::store_name::{self, Lettering};
 use crate::storefront::purpose::CODE_LIFETIME;
 
 /// No name is cut to fewer bytes.
@@ -16,7 +16,7 @@ const SHORTEST_NAME: usize = 12;
 #[derive(Debug)]
 pub(super) struct Wording {
     text: Template<Placeholder>,
-    /// The alphabet of the text, for all values of the placeholders.
+    /// The alphabet of the text without the name.
     alphabet: Alphabet,
     subject: Template<Placeholder>,
     mail: Template<Placeholder>,
@@ -76,13 +76,14 @@ impl Wording {
         Ok(Self { text, alphabet, subject, mail })
     }
 
-    /// The body of the text. It fits into one segment, regardless of the store's name. With a `room` in bytes, the name is cut as far as
-    /// that helps and the name still says something.
+    /// The body of the text. It fits into one segment, or into two if the store's name is in a script of its own. With a `room` in bytes, the name is cut
+    /// as far as that helps and the name still says something.
     pub(super) fn text(&self, code: &str, store: &str, room: Option<usize>) -> String {
-        let mut name = store_name::in_text(store, self.alphabet);
+        let rest = fill(&self.text, code, "");
+        let names: &[&str] = if self.text.has(Placeholder::Store) { &[store] } else { &[] };
+        let mut name = Lettering::of(self.alphabet, &rest, names).write(store);
         if let Some(room) = room {
-            let rest = fill(&self.text, code, "").len();
-            name = store_name::shortened(&name, room.saturating_sub(rest).max(SHORTEST_NAME));
+            name = store_name::shortened(&name, room.saturating_sub(rest.len()).max(SHORTEST_NAME));
         }
         fill(&self.text, code, &name)
     }
@@ -100,7 +101,7 @@ impl Wording {
 
 fn check_text(words: Option<&str>) -> Result<(Template<Placeholder>, Alphabet), Fault> {
     let template = check_coded(words)?;
-    // Code and minutes are digits, and the name is transliterated to the alphabet of the rest. So the rest decides.
+    // Code and minutes are digits. A name in a script of its own makes another alphabet of it, and two segments.
     let alphabet = Alphabet::of(&fill(&template, "000000", ""));
     let longest_name = "x".repeat(store_name::longest_in_texts(alphabet));
     let (length, _) = segment::length(&fill(&template, "000000", &longest_name));
@@ -166,15 +167,28 @@ mod tests {
     }
 
     #[test]
-    fn a_text_fits_one_segment_whatever_the_store_is_called() {
+    fn a_text_fits_one_segment_whatever_the_store_is_called_and_two_in_a_script_of_its_own() {
         let words = [format!("{{code}} {{store}}{}", "x".repeat(113)), format!("{{code}} {{store}}{}", "ж".repeat(43))];
         for words in words {
             let draft = Draft { text: Some(words), subject: Some("Hello".to_owned()), mail: Some("{code}".to_owned()) };
             let wording = Wording::new(&draft).unwrap();
-            for name in ["Größte Apotheke\r\n", "€", "ж", "👍", "[]", "{code}", "Ａ", "\u{0}", "½"] {
+            for (name, in_its_own) in [
+                ("Größte Apotheke\r\n", false),
+                ("€", false),
+                ("Łódź", false),
+                ("[]", false),
+                ("{code}", false),
+                ("Ａ", false),
+                ("\u{0}", false),
+                ("½", false),
+                ("🍕 Napoli", false),
+                ("ж", true),
+                ("東京デパート", true),
+                ("👍", true),
+            ] {
                 let text = wording.text("012345", &name.repeat(50), None);
-                let (length, alphabet) = segment::length(&text);
-                assert!(length <= alphabet.segment() && text.starts_with("012345 "), "{length} {text}");
+                let most = if in_its_own && wording.alphabet == Alphabet::Gsm { 2 } else { 1 };
+                assert!(segment::segments(&text) <= most && text.starts_with("012345 "), "{name}: {text}");
             }
         }
     }

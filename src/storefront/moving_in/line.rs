@@ -110,7 +110,10 @@ pub fn schema() -> Value {
             ("email_verified", proven()),
             ("phone", text("The phone number with its country code.")),
             ("phone_verified", proven()),
-            ("password_hash", text("The hash of the password: bcrypt, scrypt, PBKDF2, Argon2 or phpass.")),
+            (
+                "password_hash",
+                text("The hash of the password: bcrypt, scrypt, PBKDF2, Argon2 or phpass, in one of the forms of the guide."),
+            ),
             ("created_at", text("When the account was opened, as an RFC 3339 instant. The instant of the import if it is missing.")),
             ("meta", json!({ "type": ["object", "null"], "description": "Data that the shop stores with the customer." })),
             ("providers", json!({ "type": ["array", "null"], "maxItems": MAX_LINKS, "items": link })),

@@ -1,4 +1,4 @@
-//! The rules for new passwords, the lock-outs by wrong ones ([`wrong`]), and the one spelling in which passwords are hashed.
+//! The rules for new passwords, and the lock-outs by wrong ones ([`wrong`]).
 
 mod queries;
 mod wrong;
@@ -8,17 +8,15 @@ use std::sync::LazyLock;
 
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
-use unicode_normalization::UnicodeNormalization;
 
 use crate::contact::is_blank;
-use crate::kernel::password_hashing::{Comparison, HashedPassword, HashingPlace};
+use crate::kernel::password_hashing::{MAX_LEN, Password};
 
 pub use queries::{find_lockout, forget_wrong_passwords, settle_right, settle_wrong, sweep_wrong_passwords};
 pub use wrong::{Counted, IN_FLIGHT, Refusal, WINDOW, subject_of};
 
-/// The minimum and the maximum number of characters of a password.
+/// The minimum number of characters of a password.
 const MIN_LEN: usize = 8;
-const MAX_LEN: usize = 256;
 /// The passwords of at least 8 characters among the 100,000 most common ones, in their one spelling and lower case: 38,452 (from the list of
 /// ten million passwords of SecLists and the frequency list of zxcvbn, both MIT).
 static COMMON_PASSWORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| include_str!("common.txt").lines().collect());
@@ -42,39 +40,15 @@ pub fn length() -> Value {
     json!({ "minLength": MIN_LEN, "maxLength": MAX_LEN })
 }
 
-/// Checks a new password and returns it as it is hashed.
-pub fn parse(password: &SecretString) -> Result<SecretString, InvalidPassword> {
-    let password = normalized(password);
-    let text = password.expose_secret();
-    match text.chars().count() {
+/// Checks a new password.
+pub fn parse(typed: &SecretString) -> Result<Password, InvalidPassword> {
+    let password = Password::read(typed).ok_or(InvalidPassword::TooLong)?;
+    let text = password.secret().expose_secret();
+    match password.length() {
         0..MIN_LEN => Err(InvalidPassword::TooShort),
-        length if length > MAX_LEN => Err(InvalidPassword::TooLong),
         _ if is_blank(text) => Err(InvalidPassword::Blank),
         _ if COMMON_PASSWORDS.contains(text.to_lowercase().as_str()) => Err(InvalidPassword::Common),
         _ => Ok(password),
-    }
-}
-
-/// A password in its one spelling (NFKC): keyboards and systems write the same letters in different ways, such as `é` as one character or as
-/// two.
-pub fn normalized(password: &SecretString) -> SecretString {
-    password.expose_secret().nfkc().collect::<String>().into()
-}
-
-/// Compares a password with a stored hash. One that is longer than any may be is wrong: some hashes of other services take the more work the longer
-/// it is. One that was hashed as it was typed, before passwords had one spelling, should be hashed again.
-pub async fn compare(place: &HashingPlace, typed: &SecretString, stored: Option<HashedPassword>) -> Comparison {
-    if typed.expose_secret().chars().count() > MAX_LEN {
-        return place.compare("".into(), None).await;
-    }
-    let normalized = normalized(typed);
-    let has_one_spelling = normalized.expose_secret() == typed.expose_secret();
-    match place.compare(normalized, stored.clone()).await {
-        Comparison::Wrong if !has_one_spelling => match place.compare(typed.clone(), stored).await {
-            Comparison::Wrong => Comparison::Wrong,
-            Comparison::Right | Comparison::RightButOutdated => Comparison::RightButOutdated,
-        },
-        compared => compared,
     }
 }
 

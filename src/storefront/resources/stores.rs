@@ -2,7 +2,7 @@
 
 use std::mem::take;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -22,6 +22,8 @@ use crate::storefront::stores::{APP_HASH_LEN, ChallengeMode, MAX_DOMAIN_LEN};
 
 /// The reason that is stored when an operator pauses texts without giving one.
 const PAUSED_BY_HAND: &str = "paused manually";
+/// How far ahead the end of an opening may be: a store that is always opening would have no guard.
+const LONGEST_OPENING: TimeDelta = TimeDelta::days(7);
 
 crate::fields! {
     /// A store in the API for operators.
@@ -55,6 +57,10 @@ crate::fields! {
         unused_codes_per_store: Limit<50>,
         /// The share of codes that has to be used, in percent.
         used_codes_percent: Percent<20>,
+        /// Until when the store opens: many strangers at once are expected. At most seven days ahead.
+        opening_until: Option<Instant>,
+        /// The number of unused codes of strangers that may be under way meanwhile, in one country and altogether.
+        opening_texts: Limit<500>,
         /// The domain of the store's website, whose pages may fill in the codes of texts: the last line of every text names it (WebOTP).
         web_otp_domain: Option<WebOtpDomain>,
         /// The hash of the store's Android app, which may read the codes of texts: every text contains it (SMS Retriever).
@@ -250,11 +256,16 @@ impl StoreBody {
 }
 
 impl StoreRecord {
-    fn check(self) -> Result<Self, Problem> {
-        match self.passkey_origins.len() {
-            0..=MAX_ORIGINS => Ok(self),
-            _ => Err(FieldErrors::one("passkey_origins", format!("There can be {MAX_ORIGINS} at most."))),
+    /// Checks what the types of the fields do not say.
+    fn check(self, now: DateTime<Utc>) -> Result<Self, Problem> {
+        let mut errors = FieldErrors::default();
+        if self.passkey_origins.len() > MAX_ORIGINS {
+            errors.add("passkey_origins", format!("There can be {MAX_ORIGINS} at most."));
         }
+        if self.opening_until.is_some_and(|until| until > now + LONGEST_OPENING) {
+            errors.add("opening_until", "This must be at most seven days ahead.");
+        }
+        errors.finish().map(|()| self)
     }
 
     /// Pauses or resumes the texts. The reason of a pause can be changed as long as it lasts.
@@ -279,14 +290,14 @@ impl Editable for StoreRecord {
 
     async fn create(transaction: &mut RecordTransaction<Stores>, _: StoreId, mut body: StoreBody) -> Result<New<Self>, Problem> {
         let (paused, reason) = (take(&mut body.texts_paused), take(&mut body.texts_paused_reason));
-        let mut store = Self::created_by(body)?.check()?;
+        let mut store = Self::created_by(body)?.check(transaction.now)?;
         store.pause(paused, reason, transaction.now);
         Ok(store.into())
     }
 
     async fn change(transaction: &mut RecordTransaction<Stores>, before: &Record<Self>, mut body: StoreBody) -> Result<Self, Problem> {
         let (paused, reason) = (take(&mut body.texts_paused), take(&mut body.texts_paused_reason));
-        let mut store = before.fields.changed_by(body).check()?;
+        let mut store = before.fields.changed_by(body).check(transaction.now)?;
         store.pause(paused, reason, transaction.now);
         Ok(store)
     }

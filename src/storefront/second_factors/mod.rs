@@ -3,7 +3,7 @@
 //! A code of the app works once, also for requests that arrive at the same moment: the step of the last accepted one is stored by the
 //! statement that compares it. Only somebody who has the first factor can guess at all, and a guess is counted before it is compared, at the
 //! customer and at the client ([`guess`]). Recovery codes have 120 bits, so they are not counted at the customer, and a lock-out does not
-//! refuse them.
+//! refuse them. What was used a moment ago is no wrong guess: a request is sent twice easily.
 //!
 //! A sign-in whose first factor was right is *pending* until the second one is ([`pending`]).
 
@@ -26,8 +26,8 @@ pub use pending::{
     Handle, NewPending, PendingSignIn, app_of, consume_pending, find_pending, forget_pending, insert_pending, is_pending, sweep_pending,
 };
 pub use queries::{
-    enable, find_lockout, find_offered_secret, find_second_factor, forget_wrong_codes, has_second_factor, is_recovery_code, offer_secret,
-    replace_recovery_codes, sweep_offers, use_recovery_code, use_step,
+    RecoveryCodeState, enable, find_lockout, find_offered_secret, find_recovery_code, find_second_factor, forget_guess, forget_wrong_codes,
+    has_second_factor, offer_secret, replace_recovery_codes, sweep_offers, use_recovery_code, use_step,
 };
 pub use recovery_code::{COUNT as RECOVERY_CODES, RecoveryCode};
 pub use secret::{SEALED, open, seal};

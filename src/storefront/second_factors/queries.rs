@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, StoreId};
-use crate::storefront::guessing::lockouts::Lockout;
+use crate::storefront::guessing::lockouts::{self, Lockout};
 use crate::storefront::second_factors::SecondFactor;
 
 /// How long a secret waits for its first code.
@@ -69,6 +69,21 @@ pub async fn use_step(conn: &mut Connection, customer: CustomerId, step: i64) ->
     Ok(used.execute(conn).await?.rows_affected() == 1)
 }
 
+/// Takes back a guess that was none, because the code of the app was used before: it is counted as a wrong one, and may have begun a lock-out.
+pub async fn forget_guess(conn: &mut Connection, customer: CustomerId) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update authenticators set in_a_row = in_a_row - 1, wrong = case when wrong = 0 then $2 else wrong end - 1,
+             lockouts = lockouts - case when wrong = 0 then 1 else 0 end,
+             locked_out_until = case when wrong = 0 then null else locked_out_until end
+         where id = $1 and in_a_row > 0",
+        customer.uuid(),
+        lockouts::WRONG_GUESSES,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// Whether sign-ins of the customer ask for a second factor.
 pub async fn has_second_factor(conn: &mut Connection, customer: CustomerId) -> Result<bool, sqlx::Error> {
     let found = sqlx::query_scalar!(
@@ -127,20 +142,44 @@ pub async fn replace_recovery_codes(
     Ok(())
 }
 
-/// Whether the customer has the recovery code with this digest.
-pub async fn is_recovery_code(conn: &mut Connection, customer: CustomerId, digest: &[u8]) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"select exists (select from customer_recovery_codes where customer_id = $1 and digest = $2) as "is_one!""#,
+/// How a recovery code stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryCodeState {
+    /// The customer has it.
+    Good,
+    /// It is the one that was used last.
+    Used,
+    /// The customer has no such code.
+    Unknown,
+}
+
+/// How the recovery code of a customer with this digest stands.
+pub async fn find_recovery_code(conn: &mut Connection, customer: CustomerId, digest: &[u8]) -> Result<RecoveryCodeState, sqlx::Error> {
+    let found = sqlx::query!(
+        r#"select exists (select from customer_recovery_codes where customer_id = $1 and digest = $2) as "is_good!",
+                  exists (select from authenticators where id = $1 and last_recovery_code = $2) as "is_used!""#,
         customer.uuid(),
         digest,
     )
     .fetch_one(conn)
-    .await
+    .await?;
+    Ok(match (found.is_good, found.is_used) {
+        (true, _) => RecoveryCodeState::Good,
+        (false, true) => RecoveryCodeState::Used,
+        (false, false) => RecoveryCodeState::Unknown,
+    })
 }
 
-/// Uses up the recovery code with this digest. Returns `false` if the customer does not have it.
+/// Uses up the recovery code with this digest, and remembers it as the last one. Returns `false` if the customer does not have it.
 pub async fn use_recovery_code(conn: &mut Connection, customer: CustomerId, digest: &[u8]) -> Result<bool, sqlx::Error> {
-    let used = sqlx::query!("delete from customer_recovery_codes where customer_id = $1 and digest = $2", customer.uuid(), digest);
+    let used = sqlx::query!(
+        "with used as (
+             delete from customer_recovery_codes where customer_id = $1 and digest = $2 returning customer_id, digest
+         )
+         update authenticators set last_recovery_code = used.digest from used where authenticators.id = used.customer_id",
+        customer.uuid(),
+        digest,
+    );
     Ok(used.execute(conn).await?.rows_affected() == 1)
 }
 

@@ -11,7 +11,7 @@ use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::storefront::stores::challenge_mode::ChallengeMode;
 use crate::storefront::stores::one_tap::OneTap;
 use crate::storefront::stores::relying_party::RelyingParty;
-use crate::storefront::stores::text_limits::{Pause, TextLimits};
+use crate::storefront::stores::text_limits::{Opening, Pause, TextLimits};
 
 /// The stores of a company, the oldest first.
 pub async fn list_stores(conn: &mut Connection, company: CompanyId) -> Result<Vec<(StoreId, String)>, sqlx::Error> {
@@ -225,7 +225,8 @@ pub async fn list_text_limits(conn: &mut Connection, ids: &[Uuid]) -> Result<Has
     let rows = sqlx::query!(
         r#"select id as "id: StoreId", texts_paused_at, texts_paused_reason, text_countries, seconds_between_texts, texts_per_number_and_hour,
                   texts_per_number_and_day, numbers_per_range, numbers_per_address_and_day, texts_per_country_and_day, texts_per_day,
-                  texts_reserved_percent, unused_codes_per_range, unused_codes_per_country, unused_codes_per_store, used_codes_percent
+                  texts_reserved_percent, unused_codes_per_range, unused_codes_per_country, unused_codes_per_store, used_codes_percent,
+                  opening_until, opening_texts
            from stores where id = any($1)"#,
         ids,
     )
@@ -247,6 +248,7 @@ pub async fn list_text_limits(conn: &mut Connection, ids: &[Uuid]) -> Result<Has
             unused_codes_per_country: row.unused_codes_per_country.into(),
             unused_codes_per_store: row.unused_codes_per_store.into(),
             used_codes_percent: row.used_codes_percent.into(),
+            opening: row.opening_until.map(|until| Opening { until, texts: row.opening_texts.into() }),
         };
         (row.id, limits)
     });

@@ -9,6 +9,14 @@ pub struct Pause {
     pub reason: String,
 }
 
+/// The opening of a store: many strangers at once are expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opening {
+    pub until: DateTime<Utc>,
+    /// Unused codes that may be under way meanwhile.
+    pub texts: i64,
+}
+
 #[derive(Clone, Debug)]
 pub struct TextLimits {
     pub pause: Option<Pause>,
@@ -27,4 +35,5 @@ pub struct TextLimits {
     pub unused_codes_per_store: i64,
     /// The least percentage of codes that customers use.
     pub used_codes_percent: i64,
+    pub opening: Option<Opening>,
 }

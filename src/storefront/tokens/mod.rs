@@ -18,8 +18,8 @@ use crate::storefront::tokens::queries::{NewToken, insert_token};
 pub use look_ups::{LookUp, LookUps, look_ups};
 pub use queries::{
     Before, EndedSession, ListedSession, Session, company_of_session, export_sessions, forget_ended, forget_leaver, has_surplus,
-    is_signed_in, list_ended, list_tokens, lock_session_shared, name_device, note_proof, note_use, number_tokens_of, revoke_all_tokens,
-    revoke_customer, revoke_least_used, revoke_other_tokens, revoke_session, revoke_token,
+    is_signed_in, list_ended, list_tokens, lock_session_shared, name_device, note_closely, note_proof, note_use, number_tokens_of,
+    revoke_all_tokens, revoke_customer, revoke_least_used, revoke_other_tokens, revoke_session, revoke_token,
 };
 
 /// The number of a token, which identifies a session.

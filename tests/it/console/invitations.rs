@@ -92,6 +92,28 @@ async fn a_forgotten_password_is_replaced_and_every_session_ends() {
 }
 
 #[tokio::test]
+async fn a_password_that_is_chosen_on_one_keyboard_is_right_on_another() {
+    let world = World::new().await;
+    world.operator("ada@acme.example", Role::Owner).await;
+    let mut tab = world.tab();
+    let (composed, decomposed) = ("grünes Pferd 7", "gru\u{308}nes Pferd 7");
+    for (chosen, typed) in [(decomposed, composed), (composed, decomposed)] {
+        tab.forget("ada@acme.example").await;
+        let key = world.mailed_key("ada@acme.example").await.unwrap();
+        assert_eq!(tab.choose(&key, chosen).await.status, 200);
+        for spelling in [chosen, typed] {
+            assert_eq!(world.tab().sign_in("ada@acme.example", spelling).await.status, 200);
+        }
+        world.pass(TimeDelta::hours(1));
+    }
+    // Twelve characters are letters, and not what a keyboard makes of them.
+    tab.forget("ada@acme.example").await;
+    let key = world.mailed_key("ada@acme.example").await.unwrap();
+    assert_eq!(tab.choose(&key, &"u\u{308}".repeat(11)).await.status, 422);
+    assert_eq!(tab.choose(&key, &"u\u{308}".repeat(200)).await.status, 200);
+}
+
+#[tokio::test]
 async fn a_link_works_once_for_those_who_use_it_at_the_same_moment() {
     let world = World::new().await;
     world.operator("ada@acme.example", Role::Viewer).await;

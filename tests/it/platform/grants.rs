@@ -62,7 +62,7 @@ async fn operators_are_managed_by_administrators_alone() {
     let conn = &mut world.pool.acquire().await.unwrap();
     let (hashing, now) = (PasswordHashing::start(), world.clock.now());
     let email = EmailAddress::parse("ada@example.com").unwrap();
-    let password = || OperatorPassword::parse("correct horse battery".into()).unwrap();
+    let password = || OperatorPassword::parse(&"correct horse battery".into()).unwrap();
     for role in [Role::Support, Role::Viewer] {
         let refused = create_operator(conn, &hashing, &caller(&world, role), &email, password(), Role::Owner, now).await;
         assert!(matches!(refused, Err(CreateOperatorError::NotAllowed(_))), "{refused:?}");

@@ -12,6 +12,7 @@ const NOT_SEALED: &[(&str, &str)] = &[
     ("answered_challenges.nonce", "random, for five minutes"),
     ("api_keys.digest", "SHA-256 of a random key"),
     ("attempts.response_body", "what an endpoint responded"),
+    ("authenticators.last_recovery_code", "SHA-256 of 120 random bits"),
     ("callbacks.body", "what a gateway sent"),
     ("contact_changes.digest", "a MAC, for seven days"),
     ("customer_recovery_codes.digest", "SHA-256 of 120 random bits"),

@@ -103,7 +103,7 @@ async fn eventful() -> (World, Vec<String>) {
     let whsec = created["webhook"]["secret"].as_str().unwrap().to_owned();
     secrets.extend([whsec.trim_start_matches("whsec_").to_owned(), whsec]);
     let email = portico::contact::EmailAddress::parse("operator@example.com").unwrap();
-    let password = OperatorPassword::parse(SecretString::from("operator's own password")).unwrap();
+    let password = OperatorPassword::parse(&SecretString::from("operator's own password")).unwrap();
     let (mut conn, caller) = (world.pool.acquire().await.unwrap(), Caller::command_line(world.company));
     operators::create_operator(&mut conn, &PasswordHashing::start(), &caller, &email, password, Role::Owner, world.clock.now())
         .await

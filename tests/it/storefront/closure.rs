@@ -127,6 +127,19 @@ async fn an_account_whose_contacts_are_all_new_waits_until_their_changes_cannot_
     world.storefront("customers/account-closure").token(&ada).send().await.ok(200);
 }
 
+#[tokio::test]
+async fn a_number_that_was_proven_a_minute_ago_gets_no_code_as_long_as_there_is_an_older_address() {
+    let world = World::new().await;
+    let ada = token(&world.register(EMAIL).await);
+    world.storefront("customers/request-phone-verification").token(&ada).json(&json!({ "phone": PHONE })).send().await.ok(200);
+    world.storefront("customers/verify-phone-number").token(&ada).json(&json!({ "code": world.last_code() })).send().await.ok(200);
+    world.pass(TimeDelta::minutes(1));
+    let ask = async || world.storefront("customers/account-closure").token(&ada).send().await.ok(200)["method"].clone();
+    assert_eq!(ask().await, "email");
+    world.pass(TimeDelta::days(7));
+    assert_eq!(ask().await, "sms");
+}
+
 async fn close(world: &World, token: &str) {
     world.storefront("customers/account-closure").token(token).send().await.ok(200);
     let body = json!({ "code": world.last_code() });

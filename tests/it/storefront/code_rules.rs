@@ -84,7 +84,7 @@ async fn every_code_lives_ten_minutes_and_works_once() {
         let again = story.guess(purpose, &code).await;
         match purpose {
             For::ClosingTheAccount => again.refused(401, "customer_token_invalid"),
-            _ => again.refused(422, "code_invalid"),
+            _ => again.refused(422, "code_used"),
         };
     }
 }

@@ -15,6 +15,10 @@ const NUMBERS: &[&str] = &[
     "+1\u{a0}201\u{a0}555\u{a0}0123",
     "＋１２０１５５５０１２３",
     "+1\u{2010}201\u{2013}555\u{2212}0123",
+    "+1 201/555-0123",
+    "+۱۲۰۱۵۵۵۰۱۲۳",
+    // As messengers wrap it.
+    "\u{202a}+1\u{a0}201\u{2011}555\u{2011}0123\u{202c}",
 ];
 const MAILBOXES: &[(&str, &[&str])] = &[
     (EMAIL, &[EMAIL, "ADA@EXAMPLE.COM", " Ada@Example.com ", "ada@example。com", "ada@ｅｘａｍｐｌｅ.com", "ada@exa\u{ad}mple.com"]),
@@ -57,6 +61,22 @@ async fn every_spelling_of_a_number_is_one_identity_and_one_limit() {
     }
     let body = json!({ "identity": PHONE, "password": PASSWORD });
     world.storefront("customers/login").json(&body).send().await.refused(429, "password_attempts_exceeded");
+}
+
+#[tokio::test]
+async fn a_mobile_number_is_texted_as_people_in_its_country_write_it() {
+    let world = World::new().await;
+    for (written, texted, written_again) in
+        [("+54 11 2345-6789", "+5491123456789", "+54 9 11 2345 6789"), ("+52 1 55 1234 5678", "+525512345678", "+52 55 1234 5678")]
+    {
+        ask_to_register(&world, written).await.ok(200);
+        assert_eq!(world.messages()[0].to, texted);
+        let code = world.last_code();
+        let body = json!({ "name": "Ada", "phone": written_again, "code": code, "password": PASSWORD });
+        assert_eq!(world.storefront("customers").json(&body).send().await.ok(201)["customer"]["phone"], texted);
+        let body = json!({ "identity": written, "password": PASSWORD });
+        world.storefront("customers/login").json(&body).send().await.ok(200);
+    }
 }
 
 #[tokio::test]

@@ -111,6 +111,22 @@ async fn a_store_name_changes_neither_headers_nor_markup_nor_the_length_of_a_tex
     }
 }
 
+#[tokio::test]
+async fn a_store_is_texted_about_under_its_own_name() {
+    let world = World::new().await;
+    for (name, written, segments) in [
+        ("Łódź Shop", "your Lodz Shop code", 1),
+        ("🍕 Napoli", "your Napoli code", 1),
+        ("東京デパート", "your 東京デパート code", 2),
+        ("Магазин", "your Магазин code", 2),
+    ] {
+        sqlx::query("update stores set name = $1").bind(name).execute(&world.pool).await.unwrap();
+        let text = text(&world, "en").await;
+        assert!(text.contains(written), "{name}: {text}");
+        assert_eq!(segment::segments(&text), segments, "{name}: {text}");
+    }
+}
+
 const FRENCH: &str = r#"
 [create_account]
 text = "{code} : votre code {store}, valable {minutes} minutes."

@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::World;
-use crate::support::customers::{EMAIL, MOVED_HASH, MOVED_PASSWORD, PHONE};
+use crate::support::customers::{EMAIL, MOVED_HASH, MOVED_PASSWORD, PHONE, login};
 use crate::support::program::{portico, printed};
 
 fn file(customers: &[Value]) -> String {
@@ -50,6 +50,66 @@ async fn who_moves_in_signs_in_with_the_password_they_have_which_is_hashed_anew(
     let hash: String = sqlx::query_scalar("select password_hash from customers").fetch_one(&world.pool).await.unwrap();
     assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
     sign_in(MOVED_PASSWORD).await.ok(200);
+}
+
+/// The hash that is stored of the customer.
+async fn stored(world: &World) -> String {
+    sqlx::query_scalar("select password_hash from customers").fetch_one(&world.pool).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_typing_error_that_an_imported_hash_does_not_read_does_not_become_the_password() {
+    let world = World::new().await;
+    // bcrypt reads 72 bytes.
+    let long = "correct horse battery staple ".repeat(3) + "7";
+    let hash = bcrypt::hash_with_salt(&long, 4, [7; 16]).unwrap().to_string();
+    import(&world, "", &file(&[json!({ "external_id": "17", "email": EMAIL, "password_hash": hash })])).await;
+    for typed in [long.clone() + "x", long[..72].to_owned(), long.clone()] {
+        login(&world, EMAIL, &typed).await.ok(200);
+        assert_eq!(stored(&world).await, hash);
+    }
+    login(&world, EMAIL, &long[..71]).await.refused(401, "credentials_invalid");
+}
+
+#[tokio::test]
+async fn a_hash_of_either_spelling_of_a_password_is_compared_and_hashed_anew_in_one() {
+    let (composed, decomposed) = ("grünes Pferd", "gru\u{308}nes Pferd");
+    for (hashed, typed) in [(composed, decomposed), (decomposed, composed), (decomposed, decomposed)] {
+        let world = World::new().await;
+        let hash = bcrypt::hash_with_salt(hashed, 4, [7; 16]).unwrap().to_string();
+        import(&world, "", &file(&[json!({ "external_id": "17", "email": EMAIL, "password_hash": hash })])).await;
+        login(&world, EMAIL, typed).await.ok(200);
+        assert!(stored(&world).await.starts_with("$argon2id$"), "{hashed:?} {typed:?}");
+        for spelling in [composed, decomposed] {
+            login(&world, EMAIL, spelling).await.ok(200);
+        }
+    }
+}
+
+#[tokio::test]
+async fn hashes_of_usual_strength_are_taken_and_fast_ones_are_not() {
+    let world = World::new().await;
+    // bcrypt with the cost 13, better-auth, Medusa and Magento.
+    let hashes = [
+        "$2b$13$abcdefghijklmnopqrstuufJyGQz74MaXA58G4n4SAlu8WLjGODFe",
+        "000102030405060708090a0b0c0d0e0f:9372e2d20f7c9ba55e54d10569dfe24824c5765383f46b040e9ac7b33041339c514173900cb63a37c935c0e2f40cfe2cb39bee\
+         5fe58f54715c1fd913c4638373",
+        "c2NyeXB0AA8AAAAIAAAAAQcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHbIYB9E+wX/vfSkYp3kFo/7ojUiNZ082zPQWn42HPBqS07ex+HvsEEhXr4GmQ1x+z",
+        "70992a815a27869115c29edf5220f8f4e42bddc371c01e90efaedd119ddecaad:8qnyO4H1OYIfGCUb:3_32_2_8388608",
+    ];
+    let email = |number: usize| format!("customer{number}@example.com");
+    let line = |(number, hash): (usize, &&str)| json!({ "external_id": number.to_string(), "email": email(number), "password_hash": hash });
+    let lines: Vec<_> = hashes.iter().enumerate().map(line).collect();
+    assert_eq!(import(&world, "", &file(&lines)).await["created"], hashes.len());
+    for number in 0..hashes.len() {
+        login(&world, &email(number), "correct horse battery").await.refused(401, "credentials_invalid");
+        login(&world, &email(number), "correct horse").await.ok(200);
+    }
+    assert_eq!(world.count("select count(*) from customers where password_hash like '$argon2id$v=19$m=19456%'").await, 4);
+
+    let fast = "ce92627940873203d166775c57502957ccf37ca6e48f9765b328b1763fdc7ed3:8qnyO4H1OYIfGCUb:1";
+    let refused = import(&world, "", &file(&[json!({ "external_id": "fast", "password_hash": fast })])).await;
+    assert!(refused["refused"][0]["reasons"]["password_hash"][0].as_str().unwrap().contains("fast algorithm"), "{refused}");
 }
 
 #[tokio::test]

@@ -76,9 +76,29 @@ async fn every_keyboard_s_spelling_of_a_password_is_the_same_one() {
     // A hash of what was typed, from before passwords had one spelling, goes on working and is made anew.
     let as_typed = argon2::Argon2::default().hash_password(decomposed.as_bytes()).unwrap().to_string();
     sqlx::query("update customers set password_hash = $1").bind(&as_typed).execute(&world.pool).await.unwrap();
-    login(&world, EMAIL, composed).await.refused(401, "credentials_invalid");
-    login(&world, EMAIL, decomposed).await.ok(200);
     login(&world, EMAIL, composed).await.ok(200);
+    let hash: String = sqlx::query_scalar("select password_hash from customers").fetch_one(&world.pool).await.unwrap();
+    assert_ne!(hash, as_typed);
+    for spelling in [decomposed, composed] {
+        login(&world, EMAIL, spelling).await.ok(200);
+    }
+    login(&world, EMAIL, "creme brulee").await.refused(401, "credentials_invalid");
+}
+
+#[tokio::test]
+async fn a_password_is_as_long_where_it_is_compared_as_where_it_is_set() {
+    let world = World::new().await;
+    // 303 characters as they are typed, 153 letters.
+    let long = "e\u{301}".repeat(150) + "zq7";
+    let ada = token(&world.register_with(EMAIL, json!({ "password": long })).await);
+    login(&world, EMAIL, &long).await.ok(200);
+    login(&world, EMAIL, &("é".repeat(150) + "zq7")).await.ok(200);
+    login(&world, EMAIL, &long[..long.len() - 1]).await.refused(401, "credentials_invalid");
+    change(&world, &ada, json!({ "old_password": long, "password": "e\u{301}".repeat(256) })).await.ok(200);
+    login(&world, EMAIL, &"é".repeat(256)).await.ok(200);
+    change(&world, &ada, json!({ "password": "e\u{301}".repeat(257) })).await.refused(422, "body_invalid");
+    change(&world, &ada, json!({ "password": "e\u{301}".repeat(7) })).await.refused(422, "body_invalid");
+    login(&world, EMAIL, &"e\u{301}".repeat(257)).await.refused(401, "credentials_invalid");
 }
 
 /// The range and the rest of the SHA-1 of [`NEW`].

@@ -28,6 +28,11 @@ impl World {
         self.api(Method::PUT, &path).json(&limits).send().await.ok(200);
     }
 
+    /// Says that the store opens, from now on.
+    async fn opens_for(&self, time: TimeDelta) {
+        self.limit_texts(json!({ "opening_until": (self.clock.now() + time).to_rfc3339() })).await;
+    }
+
     /// What the guard has paused: scope and name.
     async fn paused(&self) -> Vec<(String, String)> {
         let pauses = self.pauses().await;
@@ -81,6 +86,57 @@ async fn fifty_legitimate_requests_in_twenty_seconds_pause_nothing() {
     world.pass(TimeDelta::minutes(2));
     ask_to_register(&world, &american(50)).await.ok(200);
     assert!(world.paused().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_store_that_opens_texts_the_many_strangers_of_its_first_minute() {
+    let world = World::new().await;
+    world.opens_for(TimeDelta::days(1)).await;
+    for customer in 0..64 {
+        ask_to_register(&world, &american(customer)).await.ok(200);
+        world.pass(TimeDelta::milliseconds(300));
+    }
+    world.pass(TimeDelta::minutes(1));
+    for message in world.messages() {
+        world.open_account(&message.to, message.code.as_deref().unwrap()).await.ok(201);
+    }
+    world.pass(TimeDelta::minutes(2));
+    ask_to_register(&world, &american(64)).await.ok(200);
+    assert!(world.paused().await.is_empty());
+}
+
+#[tokio::test]
+async fn an_opening_ends_and_is_a_week_long_at_most() {
+    let world = World::new().await;
+    let path = format!("/storefront/int/v1/stores/{}", world.store);
+    let in_a_month = json!({ "opening_until": (world.clock.now() + TimeDelta::days(30)).to_rfc3339() });
+    let refusal = world.api(Method::PUT, &path).json(&in_a_month).send().await.refused(422, "body_invalid");
+    assert_eq!(refusal["fields"]["opening_until"][0], "This must be at most seven days ahead.");
+    world.opens_for(TimeDelta::days(7)).await;
+    world.opens_for(TimeDelta::hours(1)).await;
+    world.pass(TimeDelta::hours(1));
+    for customer in 0..50 {
+        ask_to_register(&world, &american(customer)).await.ok(200);
+    }
+    ask_to_register(&world, &american(50)).await.refused(429, "range_cooldown");
+}
+
+#[tokio::test]
+async fn pumping_a_store_that_opens_is_paused_as_ever_and_ends_its_opening_there() {
+    let world = World::new().await;
+    world.opens_for(TimeDelta::days(1)).await;
+    for number in 0..60 {
+        ask_to_register(&world, &american(number)).await.ok(200);
+    }
+    world.pass(TimeDelta::minutes(3));
+    ask_to_register(&world, &american(60)).await.refused(423, "texts_paused");
+    assert_eq!(world.paused().await, [("country".to_owned(), "US".to_owned())]);
+    // A quarter of the unused codes of a store that does not know its countries: twelve.
+    world.pass(TimeDelta::minutes(16));
+    for number in 70..82 {
+        ask_to_register(&world, &american(number)).await.ok(200);
+    }
+    ask_to_register(&world, &american(82)).await.refused(429, "range_cooldown");
 }
 
 #[tokio::test]

@@ -147,7 +147,7 @@ async fn a_client_that_hangs_up_meanwhile_changes_nothing() {
         until("the guess is not a wrong one", async || world.count("select count(*) from wrong_codes where wrong > 0").await == 0).await;
         assert_eq!(world.count("select count(*) from customers").await, accounts, "{mode}");
     }
-    world.open_account(EMAIL, &code).await.refused(422, "code_invalid");
+    world.open_account(EMAIL, &code).await.refused(422, "code_used");
 }
 
 #[tokio::test]

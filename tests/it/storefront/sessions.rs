@@ -51,6 +51,33 @@ async fn one_more_session_than_a_customer_may_have_ends_the_one_that_was_used_th
 }
 
 #[tokio::test]
+async fn a_session_in_constant_use_is_not_ended_by_many_sign_ins_within_five_minutes() {
+    let world = World::with(&[("storefront.sessions_per_customer", "6")]).await;
+    let used = token(&world.register_with(EMAIL, json!({ "password": PASSWORD })).await);
+    let sign_in = async || {
+        world.pass(TimeDelta::seconds(10));
+        token(&login(&world, EMAIL, PASSWORD).await.ok(200))
+    };
+    let mut others = Vec::new();
+    for _ in 0..3 {
+        others.push(sign_in().await);
+    }
+    for _ in 0..4 {
+        world.pass(TimeDelta::seconds(10));
+        assert!(is_signed_in(&world, &used).await);
+        until("the use is noted", async || {
+            world.count("select count(*) from customer_tokens where last_used_at > (select max(created_at) from customer_tokens)").await > 0
+        })
+        .await;
+        others.push(sign_in().await);
+    }
+    assert!(is_signed_in(&world, &used).await);
+    for (number, other) in others.iter().enumerate() {
+        assert_eq!(is_signed_in(&world, other).await, number >= 2, "{number}");
+    }
+}
+
+#[tokio::test]
 async fn parallel_sign_ins_leave_no_more_sessions_than_a_customer_may_have() {
     let world = World::with(&[("storefront.sessions_per_customer", "3")]).await;
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;

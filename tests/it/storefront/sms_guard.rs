@@ -20,15 +20,11 @@ async fn numbers_that_cannot_receive_a_text_are_refused() {
         "++12015550123",
         "0012015550123",
         "+1 800 FLOWERS",
-        "+1\u{200b}2015550123",
-        "\u{200f}+12015550123",
-        "+1\u{202e}2015550123",
         "+12015550123 ext. 5",
         "+12015550123;ext=5",
         "+12015550123,5",
         "+12015550123#5",
         "tel:+12015550123",
-        "+1٢015550123",
     ] {
         ask(&world, text).await.refused(422, "number_invalid");
         verification(text).await.refused(422, "number_invalid");

@@ -74,7 +74,7 @@ async fn a_code_to_a_proven_contact_makes_the_session_fresh_and_no_other() {
     assert_eq!(confirm(wrong(&code)).await.refused(422, "code_invalid")["attempts_left"], 4);
     let fresh = confirm(code.clone()).await.ok(200);
     assert_eq!(fresh["fresh_until"], "2026-05-21T11:25:00.000+00:00");
-    confirm(code).await.refused(422, "code_invalid");
+    confirm(code).await.refused(422, "code_used");
     post(&world, &ada, "customers/request-phone-verification", json!({ "phone": NEW_PHONE })).await.ok(200);
     post(&world, &stolen, "customers/request-phone-verification", json!({ "phone": PHONE })).await.refused(403, "fresh_sign_in_required");
     world.pass(TimeDelta::minutes(10));

@@ -72,7 +72,7 @@ async fn guesses_at_a_fixed_code_are_limited_like_others() {
     world.pass(TimeDelta::minutes(16));
     ask_to_register(&world, REVIEWER).await.ok(200);
     world.open_account(REVIEWER, CODE).await.ok(201);
-    world.open_account(REVIEWER, CODE).await.refused(422, "code_invalid");
+    world.open_account(REVIEWER, CODE).await.refused(422, "code_used");
 }
 
 #[tokio::test]

@@ -104,7 +104,7 @@ impl World {
 
     /// Creates an operator of a company.
     pub async fn operator_of(&self, company: CompanyId, email: &str, role: Role) {
-        let (email, password) = (EmailAddress::parse(email).unwrap(), OperatorPassword::parse(PASSWORD.into()).unwrap());
+        let (email, password) = (EmailAddress::parse(email).unwrap(), OperatorPassword::parse(&PASSWORD.into()).unwrap());
         let (caller, conn) = (Caller::command_line(company), &mut self.pool.acquire().await.unwrap());
         operators::create_operator(conn, &self.hashing, &caller, &email, password, role, self.clock.now()).await.unwrap();
     }

@@ -6,9 +6,9 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use crate::kernel::password_hashing::of_others::{InvalidHash, OUTPUT, are_equal};
 
 /// In KiB: 64 MiB.
-const MAX_MEMORY: u32 = 64 * 1024;
+pub(super) const MAX_MEMORY: u32 = 64 * 1024;
 /// KiB times passes: about a quarter of a second.
-const MAX_WORK: u32 = 4 * MAX_MEMORY;
+pub(super) const MAX_WORK: u32 = 4 * MAX_MEMORY;
 
 #[derive(Debug)]
 pub struct Argon2Hash {

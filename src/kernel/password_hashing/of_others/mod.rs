@@ -1,12 +1,13 @@
 //! Password hashes that other services made, as customers who move in bring them. Each is only compared: after the first right password ours
 //! replaces it.
 //!
-//! Whoever imports a hash chooses how much work each sign-in with it is. So the parameters are bounded when a hash is read: one comparison
-//! takes at most 64 MiB, which is given back, and about half a second on one core. They wait in the same queue as ours, so all of them together
-//! have no more than its threads.
+//! Whoever imports a hash chooses how much work each sign-in with it is. So the parameters are bounded: one comparison takes at most 64 MiB, which is
+//! given back, and about half a second on one core. Of bcrypt, whose work doubles with each step, what is unusual is measured, and may take a second.
+//! They wait in the same queue as ours, so all of them together have no more than its threads.
 
 mod argon2;
 mod bcrypt;
+mod magento;
 mod pbkdf2;
 mod phpass;
 mod scrypt;
@@ -22,9 +23,10 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use crate::kernel::crypto::SecretDigest;
 use crate::kernel::password_hashing::of_others::argon2::Argon2Hash;
 use crate::kernel::password_hashing::of_others::bcrypt::BcryptHash;
+use crate::kernel::password_hashing::of_others::magento::MagentoHash;
 use crate::kernel::password_hashing::of_others::pbkdf2::Pbkdf2Hash;
 use crate::kernel::password_hashing::of_others::phpass::PhpassHash;
-use crate::kernel::password_hashing::of_others::scrypt::{FirebaseHash, ScryptHash};
+use crate::kernel::password_hashing::of_others::scrypt::{FirebaseHash, KdfHash, ScryptHash};
 
 /// In bytes. The longest is a hash of Firebase with its signer key.
 const MAX_LEN: usize = 512;
@@ -43,6 +45,9 @@ pub enum InvalidHash {
     /// A comparison would take too long, or too much memory.
     #[error("The password hash takes more work than is allowed.")]
     TooCostly,
+    /// It is made by a fast algorithm alone: whoever reads it has the password in no time.
+    #[error("The password hash is of a fast algorithm, which protects no password. Let the other service make it stronger first.")]
+    TooWeak,
 }
 
 /// A hash of another service, within the bounds.
@@ -50,10 +55,12 @@ pub enum InvalidHash {
 pub(super) enum HashOfOthers {
     Bcrypt(BcryptHash),
     Scrypt(ScryptHash),
+    Kdf(KdfHash),
     Firebase(FirebaseHash),
     Pbkdf2(Pbkdf2Hash),
     Argon2(Argon2Hash),
     Phpass(PhpassHash),
+    Magento(MagentoHash),
 }
 
 impl FromStr for HashOfOthers {
@@ -73,7 +80,12 @@ impl FromStr for HashOfOthers {
             "argon2i" | "argon2d" | "argon2id" => Argon2Hash::read(text).map(Self::Argon2),
             "P" | "H" => PhpassHash::read(text).map(Self::Phpass),
             name if name.starts_with("pbkdf2") => Pbkdf2Hash::read(text).map(Self::Pbkdf2),
-            _ => Err(InvalidHash::Unknown),
+            name if name.starts_with(KdfHash::BEGINS) => KdfHash::read(text).map(Self::Kdf),
+            _ => match text.split_once(':') {
+                Some((salt, output)) if !output.contains(':') => ScryptHash::read_better_auth(salt, output).map(Self::Scrypt),
+                Some(_) => MagentoHash::read(text).map(Self::Magento),
+                None => Err(InvalidHash::Unknown),
+            },
         }
     }
 }
@@ -84,11 +96,24 @@ impl HashOfOthers {
         match self {
             Self::Bcrypt(hash) => hash.is_of(password),
             Self::Scrypt(hash) => hash.is_of(password),
+            Self::Kdf(hash) => hash.is_of(password),
             Self::Firebase(hash) => hash.is_of(password),
             Self::Pbkdf2(hash) => hash.is_of(password),
             Self::Argon2(hash) => hash.is_of(password),
             Self::Phpass(hash) => hash.is_of(password),
+            Self::Magento(hash) => hash.is_of(password),
         }
+    }
+
+    /// Whether the hash depends on all of `password`: one with another end would be wrong.
+    pub(super) fn reads_all_of(&self, password: &[u8]) -> bool {
+        if let Self::Bcrypt(hash) = self { hash.reads_all_of(password) } else { true }
+    }
+
+    /// Whether a comparison would take too long on this machine. That is judged once, when the hash is imported: a slower machine compares it all the
+    /// same.
+    pub(super) fn takes_too_long(&self) -> bool {
+        matches!(self, Self::Bcrypt(hash) if hash.takes_too_long())
     }
 }
 

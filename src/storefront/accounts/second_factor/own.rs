@@ -33,7 +33,7 @@ pub(super) fn routes() -> Routes<Storefront> {
     let codes = json!({ "type": "array", "items": text(), "description": "Each works once. They are not shown again." });
     let enabled = || object([("second_factor", second_factors::schema()), ("recovery_codes", codes.clone())]);
     let enabling = describe("Ask for codes of the app from now on, with its first code.", enabled());
-    let enabling = enabling.refusing(&[ProblemCode::CodeInvalid]);
+    let enabling = enabling.refusing(&[ProblemCode::CodeInvalid, ProblemCode::SecondFactorEnabled]);
     let showing = describe(
         "Show the second factor.",
         object([("second_factor", second_factors::schema()), ("offered", json!({ "type": "boolean" }))]),
@@ -107,7 +107,11 @@ async fn switch_on(storefront: &Storefront, caller: &SignedInCustomer, digits: &
     let (id, now) = (caller.customer.id, storefront.clock.now());
     let mut tx = storefront.pool.begin().await?;
     caller.lock(&mut tx).await?;
-    let sealed = second_factors::find_offered_secret(&mut tx, id, now).await?.ok_or(ProblemCode::CodeInvalid)?;
+    let Some(sealed) = second_factors::find_offered_secret(&mut tx, id, now).await? else {
+        // The same request again is not told that its code is wrong.
+        let is_enabled = second_factors::has_second_factor(&mut tx, id).await?;
+        return Err(if is_enabled { ProblemCode::SecondFactorEnabled } else { ProblemCode::CodeInvalid }.into());
+    };
     let secret = second_factors::open(&storefront.application_key, id, &sealed).map_err(|_| ProblemCode::CodeInvalid)?;
     let step = secret.step_of(digits.expose_secret(), now).ok_or(ProblemCode::CodeInvalid)?;
     if !second_factors::enable(&mut tx, id, &sealed, step, now).await? {

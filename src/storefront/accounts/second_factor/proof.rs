@@ -13,10 +13,11 @@ use crate::storefront::audit::Method;
 use crate::storefront::codes::SubmittedCode;
 use crate::storefront::customers;
 use crate::storefront::guessing::{self, Client, Exceeded, Guess, Kind};
-use crate::storefront::second_factors::{self, Counted, GuessRefusal, RecoveryCode};
+use crate::storefront::second_factors::{self, Counted, GuessRefusal, RecoveryCode, RecoveryCodeState};
 use crate::storefront::state::Storefront;
 
-pub const REFUSALS: &[ProblemCode] = &[ProblemCode::CodeInvalid, ProblemCode::IdentityLockedOut, ProblemCode::GuessesExceeded];
+pub const REFUSALS: &[ProblemCode] =
+    &[ProblemCode::CodeInvalid, ProblemCode::CodeUsed, ProblemCode::IdentityLockedOut, ProblemCode::GuessesExceeded];
 
 /// What a customer proves the second factor with, as a body has it.
 #[derive(Debug)]
@@ -83,10 +84,12 @@ pub async fn prove(
         Answer::Code(SubmittedCode::Missing | SubmittedCode::Unusable) | Answer::RecoveryCode(None) => Err(ProblemCode::CodeInvalid.into()),
         Answer::RecoveryCode(Some(code)) => {
             let digest = code.digest(customer);
-            if second_factors::is_recovery_code(&mut storefront.pool.acquire().await?, customer, &digest).await? {
-                return Ok(Proven { customer, guess, by: By::RecoveryCode(digest) });
+            let state = second_factors::find_recovery_code(&mut storefront.pool.acquire().await?, customer, &digest).await?;
+            match state {
+                RecoveryCodeState::Good => Ok(Proven { customer, guess, by: By::RecoveryCode(digest) }),
+                RecoveryCodeState::Used => Err(ProblemCode::CodeUsed.into()),
+                RecoveryCodeState::Unknown => Err(failed_proof::count(storefront, (store, client), ProblemCode::CodeInvalid.into()).await),
             }
-            Err(failed_proof::count(storefront, (store, client), ProblemCode::CodeInvalid.into()).await)
         }
     }
 }
@@ -97,8 +100,13 @@ async fn judge_code(storefront: &Storefront, guess: Guess, customer: CustomerId,
     let refused = |refusal: &GuessRefusal| storefront.metrics.refused_guess("second_factor", refusal.as_str());
     let Counted { sealed_secret, last_step, begins } = counted.inspect_err(refused)?;
     let secret = second_factors::open(&storefront.application_key, customer, &sealed_secret).map_err(unreadable)?;
-    match secret.step_of(digits.expose_secret(), guess.now).filter(|step| *step > last_step) {
-        Some(step) => Ok(Proven { customer, guess, by: By::Step(step) }),
+    match secret.step_of(digits.expose_secret(), guess.now) {
+        Some(step) if step > last_step => Ok(Proven { customer, guess, by: By::Step(step) }),
+        Some(_) => {
+            let forget = async || second_factors::forget_guess(&mut storefront.pool.acquire().await?, customer).await;
+            repeated(forget).await?;
+            Err(ProblemCode::CodeUsed.into())
+        }
         None => {
             let mut conn = storefront.pool.acquire().await?;
             if let Some(lockout) = begins {
@@ -132,7 +140,7 @@ impl Proven {
             }
         };
         if !is_first_use {
-            return Err(ProblemCode::CodeInvalid.into());
+            return Err(ProblemCode::CodeUsed.into());
         }
         Ok(guessing::take_back(conn, &self.guess, &subject(self.customer)).await?)
     }

@@ -10,7 +10,7 @@
 //! must not take that back.
 //!
 //! Guesses are counted for one client and network and not for the contact: with 80 bits nobody guesses the code, and a thief could otherwise
-//! keep the owner from using it.
+//! keep the owner from using it. What cannot be a code is no guess, and neither is a code that has just taken its change back.
 
 mod code;
 mod queries;
@@ -54,7 +54,8 @@ const GUESSES: Rule = Rule { limit: 10, window: TimeDelta::hours(1) };
 pub fn routes() -> Routes<Storefront> {
     let answer = object([("status", json!({ "const": "ok" })), ("review", review::schema())]);
     let doc = describe("Take back a change of contacts with the code of its notice: end all sessions and restore the contacts.", answer);
-    let doc = doc.refusing(&[ProblemCode::CodeInvalid, ProblemCode::PhoneTaken, ProblemCode::EmailTaken]);
+    let doc = doc.refusing(&[ProblemCode::CodeInvalid, ProblemCode::CodeUsed]);
+    let doc = doc.refusing(&[ProblemCode::PhoneTaken, ProblemCode::EmailTaken]);
     Routes::none().post("/customers/take-back", doc, take_back)
 }
 
@@ -127,12 +128,19 @@ async fn take_back(
     languages: AcceptedLanguages,
     JsonBody(request): JsonBody<TakeBackRequest>,
 ) -> Result<Json<Value>, Problem> {
-    count_guess(&storefront, store.id, client.address).await?;
+    let code = TakeBackCode::parse(request.code.expose_secret()).ok_or(ProblemCode::CodeInvalid)?;
+    let counted = count_guess(&storefront, store.id, client.address).await?;
     let origin = Origin { company: store.company_id, request: Some(client.request) };
     // To its end even if the client disconnects: whoever loses a contact is told.
     let this = storefront.clone();
     let restoring = async move {
-        let Restored { contacts, lost, review, at } = repeated(|| restore(&this, &store, origin, &request)).await?;
+        let restored = repeated(|| restore(&this, &store, origin, (&request.identity, &code))).await;
+        if let Err(problem) = &restored
+            && problem.code() == ProblemCode::CodeUsed
+        {
+            rate_limit::refund(&mut this.pool.acquire().await?, &counted.bucket, counted.at).await?;
+        }
+        let Restored { contacts, lost, review, at } = restored?;
         for told in [contacts, lost] {
             let (about, particulars) = (Notice::ChangeTakenBack, Particulars::default());
             notices::tell(&this, &told, Occurrence { store: &store, languages: &languages, about, particulars, at }).await;
@@ -152,24 +160,37 @@ struct Restored {
     at: DateTime<Utc>,
 }
 
-async fn count_guess(storefront: &Storefront, store: StoreId, client: ClientAddress) -> Result<(), Problem> {
-    let bucket = format!("take-backs:{store}:{}", client.network());
-    let status = rate_limit::hit(&mut storefront.pool.acquire().await?, &bucket, GUESSES, storefront.clock.now()).await?;
-    if status.allowed { Ok(()) } else { Err(status.problem()) }
+/// A guess that was counted.
+struct CountedGuess {
+    bucket: String,
+    at: DateTime<Utc>,
 }
 
-async fn restore(storefront: &Storefront, store: &Store, origin: Origin, request: &TakeBackRequest) -> Result<Restored, Problem> {
-    let code = TakeBackCode::parse(request.code.expose_secret()).ok_or(ProblemCode::CodeInvalid)?;
-    let identity = Identity::parse(&request.identity).map_err(|_| ProblemCode::CodeInvalid)?.key();
+async fn count_guess(storefront: &Storefront, store: StoreId, client: ClientAddress) -> Result<CountedGuess, Problem> {
+    let (bucket, at) = (format!("take-backs:{store}:{}", client.network()), storefront.clock.now());
+    let status = rate_limit::hit(&mut storefront.pool.acquire().await?, &bucket, GUESSES, at).await?;
+    if status.allowed { Ok(CountedGuess { bucket, at }) } else { Err(status.problem()) }
+}
+
+async fn restore(
+    storefront: &Storefront,
+    store: &Store,
+    origin: Origin,
+    (identity, code): (&str, &TakeBackCode),
+) -> Result<Restored, Problem> {
+    let identity = Identity::parse(identity).map_err(|_| ProblemCode::CodeInvalid)?.key();
     let (digests, now) = (code.digests(&storefront.application_key), storefront.clock.now());
     let mut tx = storefront.pool.begin().await?;
     let found = queries::find_change(&mut tx, store.id, &digests, &identity, now).await?;
     let change = found.ok_or(ProblemCode::CodeInvalid)?;
+    if change.is_taken_back {
+        return Err(ProblemCode::CodeUsed.into());
+    }
     let id = change.customer;
     customers::lock_claimants_of(&mut tx, store.id, id, &change.before).await?;
     let mut lost_contacts = customers::find_customer(&mut tx, store.id, id).await?.ok_or(ProblemCode::CodeInvalid)?;
-    if !queries::consume_change(&mut tx, &change).await? {
-        return Err(ProblemCode::CodeInvalid.into());
+    if !queries::consume_change(&mut tx, &change, now).await? {
+        return Err(ProblemCode::CodeUsed.into());
     }
     let restored = customers::restore_contacts(&mut tx, id, &change.before, now).await.map_err(contact_change::refuse_taken)?;
     let customer = restored.ok_or(ProblemCode::CodeInvalid)?;

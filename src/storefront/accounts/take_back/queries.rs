@@ -1,11 +1,14 @@
 //! The SQL of changes that can be taken back.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::kernel::crypto::SecretDigest;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{ContactChangeId, CustomerId, StoreId};
 use crate::storefront::customers::{Contacts, Customer};
+
+/// How long a change is remembered that was taken back, so that the same request again is not told that its code is wrong.
+const TAKEN_BACK_REMEMBERED: TimeDelta = TimeDelta::minutes(10);
 
 pub(super) struct NewChange<'a> {
     pub(super) id: ContactChangeId,
@@ -50,12 +53,13 @@ pub(super) async fn find_first_open_change(
         .await
 }
 
-/// A change that can be taken back, and the contacts from before it.
+/// A change that can be taken back or was, and the contacts from before it.
 #[derive(Debug)]
 pub(super) struct Change {
     pub(super) id: ContactChangeId,
     pub(super) customer: CustomerId,
     pub(super) changed_at: DateTime<Utc>,
+    pub(super) is_taken_back: bool,
     pub(super) before: Contacts,
 }
 
@@ -68,8 +72,9 @@ pub(super) async fn find_change(
     now: DateTime<Utc>,
 ) -> Result<Option<Change>, sqlx::Error> {
     let row = sqlx::query!(
-        "select id, customer_id, changed_at, email, email_verified_at, phone, phone_verified_at from contact_changes
-         where store_id = $1 and digest = any($2) and $3 = any(sent_to) and expires_at > $4",
+        r#"select id, customer_id, changed_at, taken_back_at is not null as "is_taken_back!", email, email_verified_at, phone, phone_verified_at
+           from contact_changes
+           where store_id = $1 and digest = any($2) and $3 = any(sent_to) and (expires_at > $4 or taken_back_at is not null)"#,
         store.uuid(),
         digests,
         identity,
@@ -81,6 +86,7 @@ pub(super) async fn find_change(
         id: row.id.into(),
         customer: row.customer_id.into(),
         changed_at: row.changed_at,
+        is_taken_back: row.is_taken_back,
         before: Contacts {
             email: row.email,
             email_verified_at: row.email_verified_at,
@@ -90,18 +96,20 @@ pub(super) async fn find_change(
     }))
 }
 
-/// Deletes a change and all later ones of the customer, which it takes back too. Returns `false` if somebody was faster. The caller has locked
+/// Ends a change, and deletes all later ones of the customer, which it takes back too. Returns `false` if somebody was faster. The caller has locked
 /// the account.
-pub(super) async fn consume_change(conn: &mut Connection, change: &Change) -> Result<bool, sqlx::Error> {
-    let deleted = sqlx::query_scalar!(
-        "delete from contact_changes where customer_id = $1 and (id = $2 or changed_at >= $3) returning id",
+pub(super) async fn consume_change(conn: &mut Connection, change: &Change, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+    let ended = sqlx::query!(
+        "with later as (
+             delete from contact_changes where customer_id = $1 and id <> $2 and changed_at >= $3
+         )
+         update contact_changes set expires_at = $4, taken_back_at = $4 where id = $2 and taken_back_at is null",
         change.customer.uuid(),
         change.id.uuid(),
         change.changed_at,
-    )
-    .fetch_all(conn)
-    .await?;
-    Ok(deleted.contains(&change.id.uuid()))
+        now,
+    );
+    Ok(ended.execute(conn).await?.rows_affected() == 1)
 }
 
 /// Deletes the changes of a customer: nothing can be taken back any more.
@@ -110,8 +118,14 @@ pub async fn forget_changes_of(conn: &mut Connection, customer: CustomerId) -> R
     Ok(())
 }
 
-/// Deletes the changes that are too old to be taken back.
+/// Deletes the changes that are too old to be taken back, and those that were taken back a while ago.
 pub async fn forget_changes(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    sqlx::query!("delete from contact_changes where expires_at <= $1", now).execute(conn).await?;
+    sqlx::query!(
+        "delete from contact_changes where expires_at <= $1 and (taken_back_at is null or taken_back_at <= $2)",
+        now,
+        now - TAKEN_BACK_REMEMBERED,
+    )
+    .execute(conn)
+    .await?;
     Ok(())
 }

@@ -149,6 +149,21 @@ pub(super) async fn consume_code(
     .await
 }
 
+/// Whether somebody has used the code.
+pub(super) async fn is_used(conn: &mut Connection, id: Uuid) -> Result<bool, sqlx::Error> {
+    let found = sqlx::query_scalar!(r#"select used_at is not null as "is_used!" from verification_codes where id = $1"#, id);
+    Ok(found.fetch_optional(conn).await?.unwrap_or_default())
+}
+
+/// Takes back a guess that was none, because the code was used before: on the code, and as a wrong one on the subject.
+pub(super) async fn forget_guess(conn: &mut Connection, id: Uuid, (store, subject): (StoreId, &str)) -> Result<(), sqlx::Error> {
+    let mut tx = conn.begin().await?;
+    // The row of the code is locked before the row of the subject.
+    sqlx::query!("update verification_codes set guesses = guesses - 1 where id = $1 and guesses > 0", id).execute(&mut *tx).await?;
+    take_wrong_back(&mut tx, store, subject).await?;
+    tx.commit().await
+}
+
 /// Takes back the wrong guess that a right one was counted as. Earlier wrong guesses stay counted, because the code does not
 /// prove that the identity belongs to the customer.
 pub(super) async fn take_wrong_back(conn: &mut Connection, store: StoreId, identity: &str) -> Result<(), sqlx::Error> {

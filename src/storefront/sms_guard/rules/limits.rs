@@ -5,7 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::storefront::sms_guard::limit::{Limit, LimitReached};
 use crate::storefront::sms_guard::pumping::UNDER_WAY_FOR;
 use crate::storefront::sms_guard::recipient::{Recipient, Standing};
-use crate::storefront::sms_guard::rules::{DeploymentLimits, RANGE_WINDOW, Seen, Strictness, conversion, scopes, tolerance};
+use crate::storefront::sms_guard::rules::{DeploymentLimits, RANGE_WINDOW, Seen, Strictness, allowed_under_way, conversion, scopes};
 use crate::storefront::stores::TextLimits;
 
 const DAY: TimeDelta = TimeDelta::days(1);
@@ -23,9 +23,9 @@ pub(super) fn reached(
     let scopes = if is_stranger { scopes(limits, seen, number) } else { Vec::new() };
     let under_way = |limit, kind| {
         let scope = scopes.iter().find(|scope| scope.kind() == kind)?;
-        let found = conversion(seen, scope);
-        let allowed = strictness.soft(tolerance(limits, seen, scope, now).under_way(found))?;
-        (found.under_way >= allowed).then(|| LimitReached::new(limit, allowed, found.under_way, now + UNDER_WAY_FOR, now))
+        let found = conversion(seen, scope).under_way;
+        let allowed = strictness.soft(allowed_under_way(limits, seen, scope, now))?;
+        (found >= allowed).then(|| LimitReached::new(limit, allowed, found, now + UNDER_WAY_FOR, now))
     };
     let within_day = |limit, allowed: i64, counted: i64, since: Option<DateTime<Utc>>| {
         (counted >= allowed).then(|| LimitReached::new(limit, allowed, counted, since.unwrap_or(now) + DAY, now))

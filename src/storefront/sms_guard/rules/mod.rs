@@ -143,6 +143,17 @@ fn tolerance(limits: &TextLimits, seen: &Seen, scope: &Scope, now: DateTime<Utc>
     Tolerance { unused, percent: limits.used_codes_percent }.recalling(level)
 }
 
+/// How many codes may be under way in a scope. A store that opens expects more, beyond single ranges: no code was used yet, and strangers come
+/// at once. What was paused lately is not given them, and what they use is judged as ever.
+fn allowed_under_way(limits: &TextLimits, seen: &Seen, scope: &Scope, now: DateTime<Utc>) -> i64 {
+    let usual = tolerance(limits, seen, scope, now);
+    let was_paused = seen.pauses.get(scope).is_some_and(|learnt| learnt.level(now) > 0);
+    let may_open = !matches!(scope, Scope::Range(_)) && !was_paused && usual.unused > 0;
+    let opening = limits.opening.filter(|opening| may_open && opening.until > now);
+    let unused = opening.map_or(usual.unused, |opening| opening.texts.max(usual.unused));
+    Tolerance { unused, ..usual }.under_way(conversion(seen, scope))
+}
+
 fn is_served(countries: &[String], number: &PhoneNumber) -> bool {
     countries.is_empty() || number.country().is_some_and(|country| countries.contains(&country))
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::storefront::sms_guard::limit::{Limit, LimitReached};
 use crate::storefront::sms_guard::pumping::Codes;
-use crate::storefront::stores::Pause;
+use crate::storefront::stores::{Opening, Pause};
 
 const NOW: DateTime<Utc> = DateTime::UNIX_EPOCH;
 
@@ -23,7 +23,13 @@ fn limits() -> TextLimits {
         unused_codes_per_country: 10,
         unused_codes_per_store: 50,
         used_codes_percent: 20,
+        opening: None,
     }
+}
+
+/// Those of a store that opens for another hour.
+fn opening() -> TextLimits {
+    TextLimits { opening: Some(Opening { until: NOW + TimeDelta::hours(1), texts: 500 }), ..limits() }
 }
 
 fn pause() -> Option<Pause> {
@@ -160,6 +166,30 @@ fn customers_whose_number_is_proven_are_no_strangers() {
     assert!(matches!(judge((&limits(), Strictness::Usual), LIMITS, &paused, &to(MOBILE), NOW), Err(TextRefusal::PausedByGuard(_))));
     for seen in [paused, store(50, 0), range(5, 0), under_way(5, 10, 50), Seen { store: today(700, 700), ..Seen::default() }] {
         assert_eq!(judge((&limits(), Strictness::Usual), LIMITS, &seen, &proven, NOW), Ok(()));
+    }
+}
+
+#[test]
+fn a_store_that_opens_has_more_codes_under_way_and_its_strangers_are_judged_as_ever() {
+    let over = TextLimits { opening: Some(Opening { until: NOW, texts: 500 }), ..limits() };
+    let small = TextLimits { opening: Some(Opening { texts: 5, ..opening().opening.unwrap() }), ..limits() };
+    let closed = TextLimits { unused_codes_per_country: 0, ..opening() };
+    let learnt = Learnt { level: 1, since: NOW - TimeDelta::hours(1), until: NOW - TimeDelta::minutes(45), reason: String::new() };
+    let paused_before = Seen { pauses: [(Scope::Country("US".to_owned()), learnt)].into(), ..under_way(0, 70, 0) };
+    let country = Some(("range_cooldown", "unused_codes_per_country"));
+    for (what, limits, seen, expected) in [
+        ("over", &over, &under_way(0, 70, 0), country),
+        ("in a country", &opening(), &under_way(0, 499, 0), None),
+        ("more than it expects", &opening(), &under_way(0, 500, 0), country),
+        ("altogether", &opening(), &under_way(0, 0, 499), None),
+        ("more than it expects altogether", &opening(), &under_way(0, 0, 500), Some(("range_cooldown", "unused_codes_per_store"))),
+        ("in a range", &opening(), &under_way(5, 0, 0), Some(("range_cooldown", "unused_codes_per_range"))),
+        ("fewer than usual", &small, &under_way(0, 9, 49), None),
+        ("in a country that gets none", &closed, &under_way(0, 0, 0), country),
+        ("where texts were paused", &opening(), &paused_before, country),
+        ("without used codes", &opening(), &store(50, 9), Some(("texts_paused", "pumping"))),
+    ] {
+        assert_eq!(refusal(limits, seen, MOBILE), expected, "{what}");
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Session {
     pub digest: SecretDigest,
     pub began_at: DateTime<Utc>,
     pub last_used_at: DateTime<Utc>,
+    /// Whether each use is noted.
+    pub is_noted_closely: bool,
     /// When it ends unless it is used before.
     pub expires_at: DateTime<Utc>,
     /// When the customer last proved, in this session, who they are: by signing in, or by a later code or password.
@@ -37,7 +39,7 @@ pub(in crate::storefront::tokens) async fn find_sessions(
     numbers: &[i64],
 ) -> Result<HashMap<TokenId, Arc<Session>>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"select t.id as number, t.uuid, t.digest, t.created_at as began_at, t.last_used_at, t.expires_at, t.proven_at, c.store_id, c.company_id, c.id, c.name, c.email, c.email_verified_at, c.phone, c.phone_verified_at, c.title, c.photo_url,
+        r#"select t.id as number, t.uuid, t.digest, t.created_at as began_at, t.last_used_at, t.noted_closely, t.expires_at, t.proven_at, c.store_id, c.company_id, c.id, c.name, c.email, c.email_verified_at, c.phone, c.phone_verified_at, c.title, c.photo_url,
                 c.meta, c.password_hash as "password_hash: HashedPassword", c.created_at, c.updated_at, c.banned_at
          from customer_tokens t join customers c on c.id = t.customer_id
          where t.id = any($1) and t.revoked_at is null and c.closed_at is null and c.banned_at is null"#,
@@ -56,6 +58,7 @@ pub(in crate::storefront::tokens) async fn find_sessions(
             digest: row.digest.into(),
             began_at: row.began_at,
             last_used_at: row.last_used_at,
+            is_noted_closely: row.noted_closely,
             expires_at: row.expires_at,
             proven_at: row.proven_at.unwrap_or(row.began_at),
             customer: Arc::new(customer),

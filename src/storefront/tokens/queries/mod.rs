@@ -45,6 +45,19 @@ pub async fn note_use(conn: &mut Connection, id: TokenId, now: DateTime<Utc>, ex
     Ok(())
 }
 
+/// From now on, each use of the customer's sessions is noted. A session that is written to just now is left to the next time: nobody waits.
+pub async fn note_closely(conn: &mut Connection, customer: CustomerId) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update customer_tokens set noted_closely = true where id in (
+             select id from customer_tokens where customer_id = $1 and revoked_at is null and not noted_closely for no key update skip locked
+         )",
+        customer.uuid(),
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// Records that the customer has proven, in this session, who they are. Returns `false` if the session has ended.
 pub async fn note_proof(conn: &mut Connection, id: TokenId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let noted = sqlx::query!("update customer_tokens set proven_at = $2 where id = $1 and revoked_at is null", id.0, now);

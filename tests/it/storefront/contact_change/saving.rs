@@ -24,7 +24,7 @@ async fn the_code_goes_to_the_requested_contact_which_is_saved_once_verified() {
         contact.is_proven(&saved["customer"], contact.new);
         assert_eq!(me(world, &ada).await, saved["customer"]);
         assert_eq!(world.count("select count(*) from events where name = 'customer.updated'").await, 1);
-        contact.confirm(world, &ada, code).await.refused(422, "code_invalid");
+        contact.confirm(world, &ada, code).await.refused(422, "code_used");
     })
     .await;
 }

@@ -94,3 +94,27 @@ async fn recovery_codes_are_not_tried_for_ever_from_one_address() {
     let right = json!({ "second_factor": waiting, "recovery_code": app.recovery_codes[0] });
     world.storefront("customers/login-with-totp").from("9.9.9.9").json(&right).send().await.ok(200);
 }
+
+#[tokio::test]
+async fn what_was_used_is_told_of_and_is_no_guess_and_is_read_as_people_paste_it() {
+    let world = World::new().await;
+    let (ada, app) = ada(&world).await;
+    world.pass(TimeDelta::minutes(10));
+    let confirm = |proof: serde_json::Value| world.storefront("customers/confirm-step-up").token(&ada).json(&proof).send();
+    let code = app.code(&world);
+    confirm(json!({ "totp": format!("{}\u{a0}{}\n", &code[..3], &code[3..]) })).await.ok(200);
+    for _ in 0..12 {
+        confirm(json!({ "totp": code })).await.refused(422, "code_used");
+    }
+    assert_eq!(world.count("select (wrong + in_a_row + lockouts)::bigint from authenticators where locked_out_until is null").await, 0);
+
+    let recovery_code = format!("{}\r\n", app.recovery_codes[0].replace('-', "\u{2011}"));
+    confirm(json!({ "recovery_code": recovery_code })).await.ok(200);
+    for _ in 0..12 {
+        confirm(json!({ "recovery_code": recovery_code })).await.refused(422, "code_used");
+    }
+    assert_eq!(world.count("select count(*) from rate_limits where bucket like 'failures:%'").await, 0);
+    // Whoever sends the first code of the app twice has set it up.
+    let first = json!({ "code": app.next_code(&world) });
+    world.storefront("customers/totp").token(&ada).json(&first).send().await.refused(409, "second_factor_enabled");
+}

@@ -84,7 +84,7 @@ async fn what_changes_the_factor_takes_a_fresh_session_and_the_factor() {
     post(&world, &ada, "confirm-step-up", json!({ "totp": code })).await.ok(200);
 
     // A code is good for one thing.
-    post(&world, &ada, "totp/remove", json!({ "code": code })).await.refused(422, "code_invalid");
+    post(&world, &ada, "totp/remove", json!({ "code": code })).await.refused(422, "code_used");
     post(&world, &ada, "totp/remove", json!({})).await.refused(422, "body_invalid");
     let renewed = post(&world, &ada, "totp/recovery-codes", json!({ "code": app.next_code(&world) })).await.ok(200);
     post(&world, &ada, "totp/remove", json!({ "recovery_code": app.recovery_codes[0] })).await.refused(422, "code_invalid");

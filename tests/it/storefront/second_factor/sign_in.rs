@@ -37,7 +37,7 @@ async fn a_right_first_factor_opens_nothing_and_the_second_one_opens_the_session
     // Neither the handle nor the code works again.
     finish(&world, &waiting, &app.next_code(&world)).await.refused(422, "second_factor_expired");
     let waiting = handle(login(&world, EMAIL, PASSWORD).await);
-    finish(&world, &waiting, &code).await.refused(422, "code_invalid");
+    finish(&world, &waiting, &code).await.refused(422, "code_used");
     finish(&world, &waiting, &app.code(&world)).await.ok(200);
 
     let entries = world.api(Method::GET, "/storefront/int/v1/sign-ins?method=password&outcome=second_factor_required").send().await.ok(200);
@@ -59,7 +59,7 @@ async fn codes_and_identity_providers_are_asked_too_and_link_nothing() {
 
     let code = world.sign_in_code(EMAIL).await;
     let by_code = handle(world.verify(EMAIL, code.as_str()).await);
-    world.verify(EMAIL, code).await.refused(422, "code_invalid");
+    world.verify(EMAIL, code).await.refused(422, "code_used");
     let linked = json!({ "identityToken": rsa().sign(&another(&claims_of_a(&world, "7"))) });
     let by_link = handle(world.storefront("customers/login-with-idp-a").json(&linked).send().await);
     world.storefront("customers/login-with-idp-a").json(&linked).send().await.refused(401, "identity_not_verified");
