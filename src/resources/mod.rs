@@ -86,7 +86,7 @@ pub use cursor::{Cursor, Direction};
 pub use entity_tag::IfMatch;
 pub use extension::{Extension, KindDoc};
 pub use field_type::samples::sample_id;
-pub use field_type::{FieldType, FilterForm, Input, Operand};
+pub use field_type::{FieldType, FilterForm, FittingValue, Input, Operand};
 pub use fields::{Columns, FieldDoc, Fields, Filter, FormField, Member, ShownIn, Values, form, label};
 #[doc(hidden)]
 pub use fields::{chosen, count_chosen};
@@ -99,7 +99,8 @@ pub use kind::{
 pub use operation::Operation;
 pub use path_id::PathId;
 pub use values::{
-    Count, GracePeriod, Instant, IntegerIn, IntegerOutOfRange, InvalidGracePeriod, InvalidInstant, InvalidText, InvalidVariant,
-    InvalidWebAddress, Line, Meta, NumberIn, NumberOutOfRange, Reference, Text, TextEnum, WebAddress, Word, no_such,
+    Count, GracePeriod, Instant, IntegerIn, IntegerOutOfRange, InvalidGracePeriod, InvalidInstant, InvalidLoggedWord, InvalidText,
+    InvalidVariant, InvalidWebAddress, Line, LoggedEventName, LoggedRequestId, LoggedWord, Meta, NumberIn, NumberOutOfRange, Reference,
+    Text, TextEnum, WebAddress, Word, no_such,
 };
 pub use write_request::WriteRequest;

@@ -70,7 +70,11 @@ fn of_parameter(parameter: &Parameter) -> Arg {
     let arg = Arg::new(parameter.field.name.clone()).help(help(&parameter.field));
     match parameter.place {
         Place::Path => arg.value_name("ID").required(true),
-        Place::Query | Place::Header => entered(arg, &parameter.field).required(parameter.field.required),
+        Place::Query | Place::Header => {
+            let arg = entered(arg, &parameter.field).required(parameter.field.required);
+            // A list is narrowed to any of several words.
+            if matches!(parameter.field.input, Input::Choice(_)) { arg.value_delimiter(',') } else { arg }
+        }
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) fn declare(
         namespace: namespace.to_owned(),
         version: table.version,
         defaults,
-        descriptor: descriptor::with_list_parameters(names, &schema, &filters, &references, &table.search),
+        descriptor: descriptor::with_list_parameters(names, &schema, &filters, &references, &table.search)?,
         schema,
         filters,
         references,

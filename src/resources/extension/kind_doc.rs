@@ -174,7 +174,7 @@ impl KindDoc {
             parameters.push(parameter("query", &sentence, json!({ "type": "string" })));
         }
         parameters.extend(self.descriptor.filters.iter().map(|filter| {
-            let sentence = format!("Only records with this {}: {}.", filter.name, filter.expected());
+            let sentence = format!("Only records with this {}: {}.{}", filter.name, filter.expected(), filter.more());
             parameter(filter.name, &sentence, filter.schema())
         }));
         parameters

@@ -8,3 +8,4 @@ mod lists;
 mod lists_at_size;
 mod numbers;
 mod records;
+mod spellings;

@@ -16,8 +16,7 @@ pub const MAX_SCANNED_RECORDS: i64 = 5000;
 /// Adds the conditions of `parameters` to a statement, except the search text.
 fn narrowed(mut sql: QueryBuilder<Postgres>, parameters: &ListParameters) -> QueryBuilder<Postgres> {
     for (column, operand) in &parameters.filters {
-        sql.push(format!(" and {column} = "));
-        operand.push_to(&mut sql);
+        operand.push_condition(column, &mut sql);
     }
     if let Some(from) = parameters.created_from {
         sql.push(" and created_at >= ").push_bind(from);
