@@ -10,7 +10,7 @@ mod body;
 mod following;
 mod payload;
 pub mod status;
-mod tracking_number;
+mod shipment_number;
 
 use serde_json::Value;
 
@@ -31,6 +31,7 @@ pub const IS_OPEN: &str = "status in ('created', 'dispatched', 'started')";
 
 pub use following::{Carrier, FollowedOrder, Follower};
 
+pub use shipment_number::ShipmentNumber;
 crate::fields! {
     /// An order.
     #[derive(Default)]
@@ -76,7 +77,7 @@ crate::fields! {
     read_only {
         /// The number that the recipient tracks the order with.
         #[sample = "7KQ2M9XD4T1B"] #[filtered] #[searched]
-        tracking_number: Line<64>,
+        tracking_number: ShipmentNumber,
         /// When the order was dispatched to its driver.
         dispatched_at: Option<Instant>,
         /// When the trip started.

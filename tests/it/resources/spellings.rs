@@ -20,6 +20,9 @@ async fn every_spelling_of_a_value_finds_the_record() {
     let world = World::new().await;
     let ada = world.create("drivers", json!({ "name": "Ada", "email": "Ada+Shop@Example.com", "phone": "+49 1511 2345678" })).await;
     let van = world.create("vehicles", json!({ "name": "Van", "vin": "1HGCM82633A004352" })).await;
+    let order = world.order(json!({})).await;
+    let number = order["tracking_number"].as_str().unwrap().to_lowercase();
+    let code = world.fleet_list("tracking-numbers").await["tracking_numbers"][0].take();
     world.resolver.insert("hooks.example", &["127.0.0.1".parse().unwrap()]);
     let webhook =
         world.developers(Method::POST, "webhooks", json!({ "url": "https://hooks.example:8443" })).await.ok(201)["webhook"].take();
@@ -32,6 +35,8 @@ async fn every_spelling_of_a_value_finds_the_record() {
         ("fleet/int/v1/drivers?phone=+49+151+12345678".to_owned(), &ada),
         ("fleet/int/v1/drivers?phone=4915112345678".to_owned(), &ada),
         ("fleet/int/v1/vehicles?vin=%201hgcm82633a004352".to_owned(), &van),
+        (format!("fleet/int/v1/orders?tracking_number={number}"), &order),
+        (format!("fleet/int/v1/tracking-numbers?tracking_number={number}"), &code),
         ("developers/int/v1/webhooks?url=HTTPS://Hooks.Example:8443".to_owned(), &webhook),
     ] {
         assert_eq!(world.found(&format!("/{path}")).await, [id(expected)], "{path}");
