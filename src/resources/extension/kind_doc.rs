@@ -167,7 +167,7 @@ impl KindDoc {
         ];
         if !self.descriptor.search_fields.is_empty() {
             let sentence = format!(
-                "Only records that contain this text, ignoring case, in {}. {}",
+                "Only records that contain this text, ignoring case and accents, in {}. {}",
                 self.descriptor.search_fields.join(" or "),
                 self.search_limit,
             );

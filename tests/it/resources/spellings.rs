@@ -76,3 +76,26 @@ async fn a_value_that_no_record_can_have_is_refused_and_no_empty_list() {
         assert_eq!(refused["parameter"], list.split('?').nth(1).unwrap(), "{list}={value}");
     }
 }
+
+#[tokio::test]
+async fn a_search_is_for_letters_whatever_is_above_them() {
+    let world = World::new().await;
+    for name in ["José Müller", "Łukasz Żółć", "Søren Ærø", "Ian Strauß", "Jose\u{301}phine"] {
+        world.driver(name).await;
+    }
+    for (words, expected) in [
+        ("jose muller", vec!["José Müller"]),
+        ("JOSÉ MÜLLER", vec!["José Müller"]),
+        ("mu\u{308}ller", vec!["José Müller"]),
+        ("jos", vec!["Jose\u{301}phine", "José Müller"]),
+        ("lukasz zolc", vec!["Łukasz Żółć"]),
+        ("soren aero", vec!["Søren Ærø"]),
+        ("strauss", vec!["Ian Strauß"]),
+        ("muler", vec![]),
+    ] {
+        let list = world.fleet_list(&format!("drivers?query={words}&sort=created_at")).await;
+        let mut found: Vec<_> = list["drivers"].as_array().unwrap().iter().map(|driver| driver["name"].as_str().unwrap()).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected, "{words}");
+    }
+}

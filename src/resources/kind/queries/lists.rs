@@ -86,12 +86,12 @@ fn push_search(descriptor: &ResourceDescriptor, sql: &mut QueryBuilder<Postgres>
     sql.push(" and (");
     let mut columns = sql.separated(" or ");
     for column in descriptor.search_columns {
-        columns.push(format!("{column} ilike ")).push_bind_unseparated(pattern.clone());
+        columns.push(format!("folded({column}) like folded(")).push_bind_unseparated(pattern.clone()).push_unseparated(")");
     }
     sql.push(")");
 }
 
-/// The `ilike` pattern of texts that contain `words`, with `%`, `_` and `\` escaped.
+/// The `like` pattern of texts that contain `words`, with `%`, `_` and `\` escaped. Folding leaves these as they are.
 fn contains(words: &str) -> String {
     let escaped = words.replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
     format!("%{escaped}%")
@@ -108,7 +108,7 @@ mod tests {
         let (descriptor, company) = (ResourceDescriptor::of::<Shelf>(), CompanyId::from(Uuid::from_u128(7)));
         let mut sql = select::<Shelf>(&descriptor, company.into());
         push_search(&descriptor, &mut sql, "'; drop table book_shelves --");
-        assert!(sql.into_string().ends_with("company_id = $1 and (label ilike $2)"));
+        assert!(sql.into_string().ends_with("company_id = $1 and (folded(label) like folded($2))"));
     }
 
     #[test]
