@@ -37,6 +37,7 @@
 //! * A change that leaves a record as it was is not written, keeps the version and publishes nothing.
 //! * Responses and events show what the table contains, not what the request body contained.
 //! * A page continues where the previous one ended, whatever was created or deleted in between.
+//! * Whoever follows a list sees every record that is created or changed, whenever its transaction commits: once at least.
 //!
 //! # What is not guaranteed
 //!
@@ -51,6 +52,7 @@
 //! extension                     a namespace: its kinds with their routes and documentation
 //! routes                        the handlers of the five routes
 //! operations                    the five operations, for every caller
+//! followed                      where a list that is followed goes on
 //! body  parameters              what a request contains
 //! write_request                 a request that writes one record
 //! kind                          the traits of a kind, the transaction that changes records, and the statements
@@ -72,6 +74,7 @@ mod entity_tag;
 mod extension;
 mod field_type;
 mod fields;
+mod followed;
 mod kind;
 mod operation;
 pub mod operations;

@@ -45,7 +45,7 @@ pub(super) fn command(action: &Action) -> Command {
 }
 
 fn is_page(field: &Field) -> bool {
-    ["limit", "after"].contains(&field.name.as_str())
+    ["limit", "after", "follow"].contains(&field.name.as_str())
 }
 
 fn flag(id: &'static str, long: &'static str, help: &'static str) -> Arg {

@@ -2,6 +2,7 @@
 
 mod documented;
 pub mod every_resource;
+mod following;
 mod forms;
 mod limits;
 mod lists;

@@ -30,7 +30,10 @@ const UNSET: &[(&str, &str, &[&str])] = &[
 ];
 
 /// The parameters of every list.
-const EVERYWHERE: [&str; 6] = ["limit", "after", "sort", "query", "created_after", "created_before"];
+#[rustfmt::skip]
+const EVERYWHERE: [&str; 9] = [
+    "limit", "after", "sort", "follow", "query", "created_after", "created_before", "updated_after", "updated_before",
+];
 
 /// What a filter expects, and a value that is one and that no record has.
 const NOBODYS: &[(&str, &str)] = &[
