@@ -79,6 +79,7 @@ impl Editable for Order {
         {
             order.go_to(next, transaction.now)?;
         }
+        order.check_service(before, transaction).await?;
         Ok(order)
     }
 }

@@ -8,9 +8,10 @@
 
 mod body;
 mod following;
+mod in_service;
 mod payload;
-pub mod status;
 mod shipment_number;
+pub mod status;
 
 use serde_json::Value;
 
@@ -30,8 +31,8 @@ use crate::resources::{Columns, FieldType, Instant, Line, Link, Meta, Presented,
 pub const IS_OPEN: &str = "status in ('created', 'dispatched', 'started')";
 
 pub use following::{Carrier, FollowedOrder, Follower};
-
 pub use shipment_number::ShipmentNumber;
+
 crate::fields! {
     /// An order.
     #[derive(Default)]
