@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::kernel::problem::{Problem, ProblemCode, Sentence};
+use crate::kernel::request_body::must_be_plain;
 
 use objects::Objects;
 
@@ -53,14 +54,15 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonOptions<T> {
     }
 }
 
-/// `None` without a body. Many clients send a form content type then, so it is not checked.
+/// `None` without a body. Many clients send a form content type then, so the headers are not checked.
 async fn read<S: Send + Sync, T: DeserializeOwned>(request: Request, state: &S) -> Result<Option<T>, Problem> {
     let is_json = takes(request.headers().get(header::CONTENT_TYPE).map(|value| value.as_bytes()));
+    let is_plain = must_be_plain(request.headers());
     let bytes = Bytes::from_request(request, state).await.map_err(|refused| ProblemCode::of_status(refused.status()))?;
     match &*bytes {
         [] => Ok(None),
         _ if !is_json => Err(ProblemCode::MediaTypeUnsupported.into()),
-        bytes => parse(bytes).map(Some),
+        bytes => is_plain.and_then(|()| parse(bytes)).map(Some),
     }
 }
 

@@ -213,6 +213,10 @@ async fn bodies_that_cannot_be_used_are_problems_and_change_nothing() {
         send(vec![b'"', 0xff, b'"']).await.refused(400, "json_invalid");
         let form = world.fleet(method.clone(), path).header("content-type", "application/x-www-form-urlencoded").body("name=Bob");
         form.send().await.refused(415, "media_type_unsupported");
+        for coding in ["gzip", "br", "identity, deflate"] {
+            let packed = world.fleet(method.clone(), path).header("content-type", "application/json").header("content-encoding", coding);
+            packed.body(r#"{"name":"Bob"}"#).send().await.refused(415, "media_type_unsupported");
+        }
     }
     assert_eq!(world.fleet_list("drivers").await["drivers"], json!([driver]));
     assert_eq!(world.count("select count(*) from events").await, before);
