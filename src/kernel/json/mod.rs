@@ -162,6 +162,12 @@ fn not_json(error: &serde_json::Error) -> Problem {
     Problem::new(ProblemCode::JsonInvalid).detail(what)
 }
 
+/// The value as a text, whatever the order of the members that its objects were written in.
+pub fn in_one_order(mut value: Value) -> String {
+    value.sort_all_objects();
+    value.to_string()
+}
+
 /// Postgres cannot store U+0000 in text, and legitimate clients do not send it. The check works on the raw bytes and so covers any
 /// nesting depth: `\u0000` is a NUL unless its backslash is itself escaped, that is, unless an odd number of backslashes precedes
 /// it.
@@ -229,6 +235,13 @@ mod tests {
         assert_eq!(refused(br#"{"name":"a\\\u0000b"}"#)["status"], 422);
         let hidden = format!("{{\"name\":\"a\\u0000\",\"x\":{}{}}}", "[".repeat(200), "]".repeat(200));
         assert_eq!(parse::<serde_json::Map<String, Value>>(hidden.as_bytes()).unwrap_err().body("r")["code"], "body_invalid");
+    }
+
+    #[test]
+    fn a_value_is_one_text_in_whatever_order_it_was_written() {
+        let text = |json: &str| in_one_order(serde_json::from_str(json).unwrap());
+        assert_eq!(text(r#"{"b":[{"d":1,"c":2}],"a":{}}"#), r#"{"a":{},"b":[{"c":2,"d":1}]}"#);
+        assert_ne!(text(r#"[1,2]"#), text(r#"[2,1]"#));
     }
 
     #[test]
