@@ -6,7 +6,7 @@ use crate::audit_trail::{Action, ChangedRecord};
 use crate::callers::{Area, Scope, Who};
 use crate::developers::state::Developers;
 use crate::kernel::ids::{AnyId, ChangeId};
-use crate::resources::{Columns, Resource, TextEnum, Word};
+use crate::resources::{Columns, LoggedRequestId, Resource, TextEnum, Word};
 
 impl TextEnum for Action<'static> {
     const VARIANTS: &'static [&'static str] = Self::NAMES;
@@ -42,7 +42,7 @@ crate::read_only! {
         caller_id: Option<AnyId>,
         /// The `X-Request-Id` of the request that made the change.
         #[filtered]
-        request_id: Option<String>,
+        request_id: Option<LoggedRequestId>,
     }
 }
 

@@ -7,14 +7,14 @@ use crate::callers::{Area, Owner};
 use crate::developers::state::Developers;
 use crate::kernel::ids::EventId;
 use crate::kernel::request_id::RequestId;
-use crate::resources::{Columns, Owned, Resource};
+use crate::resources::{Columns, LoggedEventName, Owned, Resource};
 
 crate::read_only! {
     /// A published event.
     pub struct LoggedEvent {
         /// The name of the event.
         #[filtered]
-        event: String,
+        event: LoggedEventName,
         /// The record that the event is about.
         #[filtered]
         subject_id as "subject": Option<Uuid>,

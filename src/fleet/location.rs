@@ -5,16 +5,60 @@
 //! with its events 10% faster, which does not justify a second statement in every list.
 
 use chrono::{DateTime, Utc};
+use serde::Deserialize;
+use serde_json::json;
 
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Columns, NumberIn};
+use crate::resources::{Columns, NumberIn, NumberOutOfRange};
 
 /// Degrees north.
 pub type Latitude = NumberIn<-90, 90>;
 /// Degrees east.
 pub type Longitude = NumberIn<-180, 180>;
-/// Degrees clockwise from north.
-pub type Heading = NumberIn<0, 360>;
+
+/// Degrees clockwise from north, if they are known. Phones send a number below zero for what they do not know.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "Option<f64>")]
+pub struct Heading(Option<f64>);
+
+/// A speed in the shop's own unit, if it is known, likewise.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(from = "Option<f64>")]
+pub struct Speed(Option<f64>);
+
+/// What a phone knows of a number that is never below zero.
+fn known(sent: Option<f64>) -> Option<f64> {
+    sent.filter(|number| *number >= 0.0)
+}
+
+impl TryFrom<Option<f64>> for Heading {
+    type Error = NumberOutOfRange;
+
+    fn try_from(sent: Option<f64>) -> Result<Self, NumberOutOfRange> {
+        known(sent).map(NumberIn::<0, 360>::try_from).transpose().map(|heading| Self(heading.map(f64::from)))
+    }
+}
+
+impl From<Option<f64>> for Speed {
+    fn from(sent: Option<f64>) -> Self {
+        Self(known(sent))
+    }
+}
+
+impl From<Heading> for Option<f64> {
+    fn from(heading: Heading) -> Self {
+        heading.0
+    }
+}
+
+impl From<Speed> for Option<f64> {
+    fn from(speed: Speed) -> Self {
+        speed.0
+    }
+}
+
+crate::field_type!(Heading => Option<f64>, json!({ "type": ["number", "null"], "maximum": 360 }), in events json!({ "type": ["number", "null"] }), initially None);
+crate::field_type!(Speed => Option<f64>, json!({ "type": ["number", "null"] }), initially None);
 
 /// The location and movement of a driver or vehicle. Speed and altitude are in the shop's own units.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -57,12 +101,12 @@ macro_rules! located {
                 /// Longitude in degrees east, from -180 to 180.
                 #[sample = -0.1585]
                 longitude: Option<$crate::fleet::location::Longitude>,
-                /// Heading in degrees clockwise from north, from 0 to 360.
+                /// Heading in degrees clockwise from north, up to 360. Below zero is unknown, and shown as null.
                 #[sample = 90.0]
-                heading: Option<$crate::fleet::location::Heading>,
-                /// Speed, in the shop's own unit.
+                heading: $crate::fleet::location::Heading,
+                /// Speed, in the shop's own unit. Below zero is unknown, and shown as null.
                 #[sample = 11.5]
-                speed: Option<f64>,
+                speed: $crate::fleet::location::Speed,
                 /// Altitude, in the shop's own unit.
                 #[sample = 35.0]
                 altitude: Option<f64>,

@@ -8,11 +8,11 @@ use crate::callers::Area;
 use crate::events::EventName;
 use crate::fleet::Fleet;
 use crate::fleet::location::{self, Latitude, Longitude};
-use crate::fleet::orders::Order;
+use crate::fleet::orders::{Order, ShipmentNumber};
 use crate::kernel::ids::ProofId;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{
-    Change, Columns, EventDoc, Instant, Line, Link, Meta, PublishesEvents, Record, RecordTransaction, Resource, Text, Validated, WebAddress,
+    Change, Columns, EventDoc, Instant, Link, Meta, PublishesEvents, Record, RecordTransaction, Resource, Text, Validated, WebAddress,
 };
 
 const CHANGEABLE: [&str; 2] = ["remarks", "meta"];
@@ -61,7 +61,7 @@ crate::fields! {
     read_only {
         /// The tracking number of the order at that time.
         #[sample = "7KQ2M9XD4T1B"] #[filtered] #[searched]
-        tracking_number: Line<64>,
+        tracking_number: ShipmentNumber,
     }
 }
 

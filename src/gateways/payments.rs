@@ -5,12 +5,15 @@ use serde_json::{Map, Value, json};
 use crate::callers::{Area, Caller};
 use crate::gateways::facts::{Dispute, Kind, Status};
 use crate::gateways::ledger::{self, HistoryEntry};
+use crate::gateways::money::Currency;
 use crate::gateways::state::Gateways;
 use crate::kernel::clock::timestamp;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, GatewayId, OrderId, PaymentId};
 use crate::members;
-use crate::resources::{Record, Reference, Resource};
+use crate::resources::{FilterForm, Record, Reference, Resource};
+
+crate::field_type!(Currency => String, json!({ "type": "string" }), filtered by FilterForm::text::<Currency>("a currency such as USD"));
 
 crate::read_only! {
     /// A payment as the ledger shows it.
@@ -33,7 +36,7 @@ crate::read_only! {
         refunded as "refunded_amount": i64,
         /// The currency of both amounts.
         #[filtered]
-        currency: Option<String>,
+        currency: Option<Currency>,
         /// The status of a dispute about the payment.
         dispute: Option<Dispute>,
         /// The order that was paid.

@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
+use axum::http::{HeaderMap, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Frame, SizeHint};
 use ipnet::IpNet;
@@ -22,6 +23,23 @@ pub const BODY_LIMIT: usize = 256 * 1024;
 /// The maximum number of bodies of an unknown size that are on their way, from one client network and in all.
 const UNMEASURED_OF_EACH: usize = 16;
 const UNMEASURED_OF_ALL: usize = 128;
+
+/// Refuses a body whose coding is not undone here, such as `gzip`: it would be read as something else. Some clients name the charset in this
+/// header, which says nothing else than what JSON is written in.
+pub fn must_be_plain(headers: &HeaderMap) -> Result<(), Problem> {
+    let codings = headers.get_all(header::CONTENT_ENCODING).iter().map(|value| value.to_str().unwrap_or("unreadable"));
+    let coding = codings.flat_map(|value| value.split(',')).map(str::trim).find(|coding| !is_plain(coding));
+    match coding {
+        None => Ok(()),
+        Some(_) => {
+            Err(Problem::new(ProblemCode::MediaTypeUnsupported).detail("The body must be sent as it is, without a Content-Encoding."))
+        }
+    }
+}
+
+fn is_plain(coding: &str) -> bool {
+    ["", "identity", "utf-8", "utf8"].iter().any(|plain| coding.eq_ignore_ascii_case(plain))
+}
 
 /// A route, as it is matched, that takes larger bodies, and their maximum size.
 pub type LargerBody = (&'static str, usize);
@@ -111,5 +129,25 @@ impl HttpBody for Watched {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_body_that_is_sent_as_it_is_is_read() {
+        let is_read = |values: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(header::CONTENT_ENCODING, value.parse().unwrap());
+            }
+            must_be_plain(&headers).is_ok()
+        };
+        assert!(is_read(&[]) && is_read(&["identity"]) && is_read(&["Identity, identity"]) && is_read(&["UTF-8"]) && is_read(&[""]));
+        for encoded in [&["gzip"][..], &["br"], &["identity", "gzip"], &["identity,deflate"], &["x-unknown"]] {
+            assert!(!is_read(encoded), "{encoded:?}");
+        }
     }
 }

@@ -94,10 +94,7 @@ pub(super) async fn list(
     let mut orders = follower.list_orders(&mut conn, after, i64::from(limit) + 1).await?;
     let has_more = orders.len() > usize::from(limit);
     orders.truncate(limit.into());
-    let next = orders
-        .last()
-        .filter(|_| has_more)
-        .map(|last| Cursor { direction: Direction::NewestFirst, created_at: last.created_at, id: last.id.uuid() }.encode());
+    let next = orders.last().filter(|_| has_more).map(|last| Cursor::new(Direction::NewestFirst, last.created_at, last.id.uuid()).encode());
     let shown: Vec<_> = orders.into_iter().map(present).collect();
     Ok(Json(json!({ "orders": shown, "meta": { "per_page": limit, "next": next } })))
 }

@@ -37,6 +37,7 @@
 //! * A change that leaves a record as it was is not written, keeps the version and publishes nothing.
 //! * Responses and events show what the table contains, not what the request body contained.
 //! * A page continues where the previous one ended, whatever was created or deleted in between.
+//! * Whoever follows a list sees every record that is created or changed, whenever its transaction commits: once at least.
 //!
 //! # What is not guaranteed
 //!
@@ -51,6 +52,7 @@
 //! extension                     a namespace: its kinds with their routes and documentation
 //! routes                        the handlers of the five routes
 //! operations                    the five operations, for every caller
+//! followed                      where a list that is followed goes on
 //! body  parameters              what a request contains
 //! write_request                 a request that writes one record
 //! kind                          the traits of a kind, the transaction that changes records, and the statements
@@ -72,6 +74,7 @@ mod entity_tag;
 mod extension;
 mod field_type;
 mod fields;
+mod followed;
 mod kind;
 mod operation;
 pub mod operations;
@@ -86,7 +89,7 @@ pub use cursor::{Cursor, Direction};
 pub use entity_tag::IfMatch;
 pub use extension::{Extension, KindDoc};
 pub use field_type::samples::sample_id;
-pub use field_type::{FieldType, FilterForm, Input, Operand};
+pub use field_type::{FieldType, FilterForm, FittingValue, Input, Operand};
 pub use fields::{Columns, FieldDoc, Fields, Filter, FormField, Member, ShownIn, Values, form, label};
 #[doc(hidden)]
 pub use fields::{chosen, count_chosen};
@@ -99,7 +102,8 @@ pub use kind::{
 pub use operation::Operation;
 pub use path_id::PathId;
 pub use values::{
-    Count, GracePeriod, Instant, IntegerIn, IntegerOutOfRange, InvalidGracePeriod, InvalidInstant, InvalidText, InvalidVariant,
-    InvalidWebAddress, Line, Meta, NumberIn, NumberOutOfRange, Reference, Text, TextEnum, WebAddress, Word, no_such,
+    Count, GracePeriod, Instant, IntegerIn, IntegerOutOfRange, InvalidGracePeriod, InvalidInstant, InvalidLoggedWord, InvalidText,
+    InvalidVariant, InvalidWebAddress, Line, LoggedEventName, LoggedRequestId, LoggedWord, Meta, NumberIn, NumberOutOfRange, Reference,
+    Text, TextEnum, WebAddress, Word, no_such,
 };
 pub use write_request::WriteRequest;

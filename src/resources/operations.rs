@@ -4,19 +4,21 @@
 //! must exist. A change that the database has rolled back because of a conflict is made again.
 
 use crate::callers::Caller;
+use crate::companies::moving;
 use crate::kernel::database::{Connection, repeated};
 use crate::kernel::ids::{CompanyId, TypedId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::cursor::Cursor;
+use crate::resources::followed;
 use crate::resources::kind::queries;
-use crate::resources::{Editable, IfMatch, ListParameters, RecordTransaction, Resource, ResourceState, Shown};
+use crate::resources::{Editable, IfMatch, ListParameters, Record, RecordTransaction, Resource, ResourceDescriptor, ResourceState, Shown};
 
 /// A page of a list.
 #[derive(Debug)]
 pub struct Page<R: Resource> {
     /// The records, in the order of the list.
     pub records: Vec<Shown<R>>,
-    /// Where the next page begins; `None` on the last page.
+    /// Where the next page begins; `None` on the last page, unless the list is followed.
     pub next: Option<Cursor>,
 }
 
@@ -29,16 +31,42 @@ pub async fn company_of<R: Resource>(state: &R::State, id: R::Id) -> Result<Opti
 pub async fn list<R: Resource>(state: &R::State, caller: &Caller, parameters: &ListParameters) -> Result<Page<R>, Problem> {
     R::require(caller, R::READING)?;
     let descriptor = &R::descriptor(state);
-    let page = |mut conn: Connection| async move {
-        let horizon = queries::find_horizon::<R>(&mut conn, descriptor, caller.into(), parameters).await?;
-        let mut records = queries::list::<R>(&mut conn, descriptor, caller.into(), parameters, horizon).await?;
-        let more = records.len() > usize::from(parameters.limit);
-        records.truncate(parameters.limit.into());
-        let last = records.last().filter(|_| more);
-        let next = last.map(|last| Cursor { direction: parameters.direction, created_at: last.created_at, id: last.id.into() }).or(horizon);
-        Ok(Page { records: Shown::many(&mut conn, descriptor, records).await?, next })
-    };
+    if parameters.follow {
+        return follow::<R>(state, caller, descriptor, parameters).await;
+    }
+    let page = |mut conn: Connection| async move { read_page::<R>(&mut conn, caller, descriptor, parameters).await };
     Ok(state.pool().read(caller.who.id(), page).await?)
+}
+
+/// One page of a list that is followed. What a standby lacks yet would never be looked for again, so the primary is read.
+async fn follow<R: Resource>(
+    state: &R::State,
+    caller: &Caller,
+    descriptor: &ResourceDescriptor,
+    parameters: &ListParameters,
+) -> Result<Page<R>, Problem> {
+    let settled = followed::settled(state.clock().now(), state.pool().limits());
+    let mut conn = state.pool().acquire().await?;
+    // What follows a company that has moved is as old as it was.
+    moving::must_have_its_log(&mut conn, caller.company).await?;
+    let page = read_page::<R>(&mut conn, caller, descriptor, parameters).await?;
+    Ok(Page { next: Some(followed::next(parameters.direction, parameters.after, page.next, settled)), ..page })
+}
+
+async fn read_page<R: Resource>(
+    conn: &mut Connection,
+    caller: &Caller,
+    descriptor: &ResourceDescriptor,
+    parameters: &ListParameters,
+) -> Result<Page<R>, sqlx::Error> {
+    let horizon = queries::find_horizon::<R>(conn, descriptor, caller.into(), parameters).await?;
+    let mut records = queries::list::<R>(conn, descriptor, caller.into(), parameters, horizon).await?;
+    let more = records.len() > usize::from(parameters.limit);
+    records.truncate(parameters.limit.into());
+    let direction = parameters.direction;
+    let at = |record: &Record<R>| if direction.is_by_change() { record.updated_at } else { record.created_at };
+    let last = records.last().filter(|_| more).map(|last| Cursor::new(direction, at(last), last.id.into()));
+    Ok(Page { records: Shown::many(conn, descriptor, records).await?, next: last.or(horizon) })
 }
 
 /// One record, with its [`Resource::details`].

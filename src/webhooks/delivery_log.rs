@@ -7,7 +7,7 @@ use crate::kernel::clock::timestamp;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId};
 use crate::members;
-use crate::resources::{Instant, Owned, Record, Reference, Resource};
+use crate::resources::{Instant, LoggedEventName, Owned, Record, Reference, Resource};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_state::State;
 use crate::webhooks::endpoint::{MASK, SIGNATURES};
@@ -27,7 +27,7 @@ crate::read_only! {
         event_id: Reference<EventId>,
         /// The name of the event.
         #[filtered]
-        event: String,
+        event: LoggedEventName,
         /// The sequence number of the event among the events of its record.
         sequence: Option<i64>,
         /// The state of the delivery.

@@ -45,7 +45,7 @@ pub(super) fn command(action: &Action) -> Command {
 }
 
 fn is_page(field: &Field) -> bool {
-    ["limit", "after"].contains(&field.name.as_str())
+    ["limit", "after", "follow"].contains(&field.name.as_str())
 }
 
 fn flag(id: &'static str, long: &'static str, help: &'static str) -> Arg {
@@ -70,7 +70,11 @@ fn of_parameter(parameter: &Parameter) -> Arg {
     let arg = Arg::new(parameter.field.name.clone()).help(help(&parameter.field));
     match parameter.place {
         Place::Path => arg.value_name("ID").required(true),
-        Place::Query | Place::Header => entered(arg, &parameter.field).required(parameter.field.required),
+        Place::Query | Place::Header => {
+            let arg = entered(arg, &parameter.field).required(parameter.field.required);
+            // A list is narrowed to any of several words.
+            if matches!(parameter.field.input, Input::Choice(_)) { arg.value_delimiter(',') } else { arg }
+        }
     }
 }
 

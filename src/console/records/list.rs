@@ -19,7 +19,7 @@ const COLUMNS: usize = 5;
 /// The number of filters that need not be opened.
 const FILTERS: usize = 3;
 /// The parameters of lists that every kind has.
-const COMMON: [&str; 4] = ["created_after", "created_before", "query", "sort"];
+const COMMON: [&str; 6] = ["created_after", "created_before", "updated_after", "updated_before", "query", "sort"];
 
 #[derive(Template)]
 #[template(path = "records/list.html")]

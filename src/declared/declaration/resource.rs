@@ -16,7 +16,10 @@ use crate::resources::{Referable, ResourceDescriptor};
 /// The fields that every record or event has, which a schema may not declare.
 const RESERVED: [&str; 6] = ["id", "public_id", "uuid", "meta", "created_at", "updated_at"];
 /// The query parameters of every list.
-const PARAMETERS: [&str; 6] = ["limit", "after", "sort", "query", "created_after", "created_before"];
+#[rustfmt::skip]
+const PARAMETERS: [&str; 9] = [
+    "limit", "after", "sort", "follow", "query", "created_after", "created_before", "updated_after", "updated_before",
+];
 
 /// Builds the kind that `table` declares. Its records may reference the kinds in `referable`.
 pub(super) fn declare(
@@ -49,7 +52,7 @@ pub(super) fn declare(
         namespace: namespace.to_owned(),
         version: table.version,
         defaults,
-        descriptor: descriptor::with_list_parameters(names, &schema, &filters, &references, &table.search),
+        descriptor: descriptor::with_list_parameters(names, &schema, &filters, &references, &table.search)?,
         schema,
         filters,
         references,

@@ -52,7 +52,7 @@ crate::fields! {
     }
 }
 
-crate::field_type!(Role => Role, json!({ "type": "string", "enum": Role::NAMES }), filtered by FilterForm::OneOf(Role::NAMES));
+crate::field_type!(Role => Role, json!({ "type": "string", "enum": Role::NAMES }), filtered by FilterForm::one_of(Role::NAMES));
 crate::field_type!(MailLanguage => MailLanguage, json!({ "type": "string", "enum": MailLanguage::NAMES }), initially MailLanguage::En);
 
 impl TextEnum for Role {

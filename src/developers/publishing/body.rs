@@ -49,6 +49,15 @@ pub enum Submitted {
 pub(super) struct Key {
     pub(super) text: String,
     pub(super) digest: [u8; 32],
+    /// What earlier versions stored: of the members in the order that they were written in.
+    as_written: [u8; 32],
+}
+
+impl Key {
+    /// Whether this digest is that of the same event.
+    pub(super) fn is_of(&self, digest: &[u8]) -> bool {
+        digest == self.digest || digest == self.as_written
+    }
 }
 
 /// An event as a client writes it.
@@ -217,6 +226,7 @@ impl Body {
         // Left out where there is none, so that the digests of earlier versions stay as they are.
         published.extend(self.owner.as_ref().map(|owner| json!(owner)));
         let published = Value::from(published);
-        Some(Key { text, digest: sha256(published.to_string().as_bytes()) })
+        let as_written = sha256(published.to_string().as_bytes());
+        Some(Key { text, digest: sha256(json::in_one_order(published).as_bytes()), as_written })
     }
 }

@@ -66,7 +66,7 @@ impl Publishing {
             let before = key.as_ref().and_then(|key| Some((key, kept.get(&key.text)?)));
             published.push(match before {
                 None => None,
-                Some((key, kept)) if kept.digest == key.digest => {
+                Some((key, kept)) if key.is_of(&kept.digest) => {
                     Some(Published { id: kept.event_id, name: event.name.clone(), at: kept.created_at, repeated: true })
                 }
                 Some(_) => return Err(key_conflict(&batch.path(index, "idempotency_key"))),

@@ -41,7 +41,7 @@ location::located! {
         #[sample = "+442071838750"] #[filtered] #[searched]
         phone: Option<PhoneNumber>,
         /// The email address.
-        #[sample = "ada@example.com"] #[filtered] #[searched]
+        #[sample = "ada@example.com"] #[filtered on "lower(email)"] #[searched]
         email: Option<EmailAddress>,
         /// The number of the driving licence.
         #[sample = "LOVEL810126A99AB"] #[filtered] #[searched]

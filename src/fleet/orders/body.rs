@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use crate::fleet::Fleet;
 use crate::fleet::orders::status::{Conditions, Status, TransitionError};
-use crate::fleet::orders::{Order, OrderBody, tracking_number};
+use crate::fleet::orders::{Order, OrderBody, ShipmentNumber};
 use crate::kernel::ids::OrderId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::resources::{Editable, Fields, Member, New, Record, RecordTransaction};
@@ -58,7 +58,7 @@ impl Editable for Order {
 
     async fn create(transaction: &mut RecordTransaction<Fleet>, _: OrderId, body: OrderBody) -> Result<New<Self>, Problem> {
         let (mut order, status) = applied(body, Self::created_by)?;
-        order.tracking_number = tracking_number::generate();
+        order.tracking_number = ShipmentNumber::generate().into();
         match status {
             Member::Missing | Member::Sent(Status::Created) => {}
             Member::Sent(_) => return Err(Problem::new(ProblemCode::TransitionInvalid).detail("A new order must have the status created.")),
@@ -79,6 +79,7 @@ impl Editable for Order {
         {
             order.go_to(next, transaction.now)?;
         }
+        order.check_service(before, transaction).await?;
         Ok(order)
     }
 }

@@ -108,7 +108,7 @@ impl Follower {
             self.customer.uuid(),
             self.email_key(),
             self.phone(),
-            after.map(|after| after.created_at),
+            after.map(|after| after.at),
             after.map(|after| after.id),
             limit,
         )

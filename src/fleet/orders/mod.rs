@@ -8,9 +8,10 @@
 
 mod body;
 mod following;
+mod in_service;
 mod payload;
+mod shipment_number;
 pub mod status;
-mod tracking_number;
 
 use serde_json::Value;
 
@@ -30,6 +31,7 @@ use crate::resources::{Columns, FieldType, Instant, Line, Link, Meta, Presented,
 pub const IS_OPEN: &str = "status in ('created', 'dispatched', 'started')";
 
 pub use following::{Carrier, FollowedOrder, Follower};
+pub use shipment_number::ShipmentNumber;
 
 crate::fields! {
     /// An order.
@@ -76,7 +78,7 @@ crate::fields! {
     read_only {
         /// The number that the recipient tracks the order with.
         #[sample = "7KQ2M9XD4T1B"] #[filtered] #[searched]
-        tracking_number: Line<64>,
+        tracking_number: ShipmentNumber,
         /// When the order was dispatched to its driver.
         dispatched_at: Option<Instant>,
         /// When the trip started.

@@ -1,5 +1,6 @@
 //! The status of an order and its transitions (`docs/specification/decisions.md`, section 9).
 
+use crate::fleet::vehicles::VehicleStatus;
 use crate::kernel::problem::{Problem, ProblemCode};
 
 crate::text_enum! {
@@ -38,6 +39,12 @@ pub enum TransitionError {
     /// An order without a driver cannot be dispatched.
     #[error("An order needs a driver before it is dispatched.")]
     NoDriver,
+    /// The driver who is sent on the way does not work for the shop at present.
+    #[error("The driver is inactive. Assign another driver, or set the status of this one to active.")]
+    DriverOutOfService,
+    /// The vehicle that is sent on the way cannot be used.
+    #[error("The vehicle has the status {}. Assign another vehicle, or none, or set the status of this one to active.", .0.as_str())]
+    VehicleOutOfService(VehicleStatus),
 }
 
 impl From<TransitionError> for Problem {
@@ -50,6 +57,11 @@ impl Status {
     /// Whether the order can still change its status.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Created | Self::Dispatched | Self::Started)
+    }
+
+    /// Whether a driver is under way with the order, or about to be.
+    pub(super) fn is_on_the_way(self) -> bool {
+        matches!(self, Self::Dispatched | Self::Started)
     }
 
     /// Checks a transition. Starting does not require a driver: a dispatched order has one, and an order that skips the dispatch

@@ -6,8 +6,12 @@
 //!
 //! A position has the instant at which it was recorded. A position older than the last one is ignored: it arrived late and says
 //! nothing about the current location.
+//!
+//! What phones send is taken as they send it, unlike other bodies: what they do not know is below zero, and what has no field here (`activity`,
+//! `battery`) is ignored. Apps in the field cannot be changed, and one of their positions must not hold up the others of a request.
 
 mod queries;
+mod reported_at;
 mod single;
 
 use std::collections::{HashMap, HashSet};
@@ -24,12 +28,13 @@ use crate::companies::Admission;
 use crate::events::EventName;
 use crate::fleet::Fleet;
 use crate::fleet::drivers::{self, Driver};
-use crate::fleet::location::{Heading, Latitude, Located, Longitude};
+use crate::fleet::location::{Heading, Latitude, Located, Longitude, Speed};
+use crate::fleet::positions::reported_at::ReportedAt;
 use crate::fleet::positions::single::{SinglePosition, SinglePositions};
 use crate::fleet::vehicles::{self, Vehicle};
 use crate::kernel::ids::TypedId;
 use crate::kernel::json::JsonBody;
-use crate::kernel::openapi::{OperationDoc, closed_object, object};
+use crate::kernel::openapi::{OperationDoc, closed_object, object, open_object};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::resources::{FieldType, Instant, Member, PublishesEvents, Record, RecordTransaction, Reference, WriteRequest, no_such};
 
@@ -37,6 +42,10 @@ pub use single::Positions;
 
 /// The maximum number of positions in one request.
 const MAX_POSITIONS: usize = 500;
+
+/// What differs from other bodies, for the documentation.
+const AS_PHONES_SEND_IT: &str =
+    "A `heading` or `speed` below zero is unknown. Fields that are not listed, such as `activity`, `is_moving` and `battery`, are ignored.";
 
 /// A record whose location is reported.
 pub trait Reported: Located + PublishesEvents<State = Fleet> {
@@ -64,7 +73,7 @@ impl Reported for Vehicle {
 
 /// A position. Missing heading, speed and altitude keep their stored values.
 #[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields, bound = "I: TypedId")]
+#[serde(bound = "I: TypedId")]
 pub struct Position<I: TypedId> {
     /// The record that the position belongs to; required if the path does not name it. Each kind of position takes one of these two
     /// fields; the other is only read so that the error can name it.
@@ -73,13 +82,15 @@ pub struct Position<I: TypedId> {
     latitude: Latitude,
     longitude: Longitude,
     #[serde(default)]
-    heading: Member<Option<Heading>>,
+    heading: Member<Heading>,
     #[serde(default)]
-    speed: Member<Option<f64>>,
+    speed: Member<Speed>,
     #[serde(default)]
     altitude: Member<Option<f64>>,
     /// When the position was recorded. Defaults to now; an instant in the future counts as now.
     recorded_at: Option<Instant>,
+    /// The same, as apps call it.
+    timestamp: Option<ReportedAt>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -105,12 +116,13 @@ impl<I: TypedId> Position<I> {
             (singular, record),
             ("latitude", Latitude::schema()),
             ("longitude", Longitude::schema()),
-            ("heading", Option::<Heading>::schema()),
-            ("speed", Option::<f64>::schema()),
+            ("heading", Heading::schema()),
+            ("speed", Speed::schema()),
             ("altitude", Option::<f64>::schema()),
             ("recorded_at", Option::<Instant>::schema()),
+            ("timestamp", ReportedAt::schema()),
         ];
-        closed_object(required, members)
+        open_object(required, members)
     }
 
     /// The id of the record, if present; an error with the field's name if the field belongs to the other kind of position.
@@ -124,15 +136,16 @@ impl<I: TypedId> Position<I> {
 
     /// Applies the position to the record, unless a later one has been applied.
     fn apply_to<R: Located>(self, record: &mut R, now: DateTime<Utc>) -> Effect {
-        let at = self.recorded_at.map_or(now, |at| DateTime::from(at).min(now));
+        let recorded_at = self.recorded_at.or(self.timestamp.map(Instant::from));
+        let at = recorded_at.map_or(now, |at| DateTime::from(at).min(now));
         if record.located_at().is_some_and(|last| at < last) {
             return Effect::Nothing;
         }
         let before = (record.location(), record.located_at());
         let mut location = before.0;
         (location.latitude, location.longitude) = (Some(self.latitude.into()), Some(self.longitude.into()));
-        self.heading.put_or_clear(&mut location.heading);
-        self.speed.put_or_clear(&mut location.speed);
+        self.heading.put(&mut location.heading);
+        self.speed.put(&mut location.speed);
         self.altitude.put_or_clear(&mut location.altitude);
         record.put_location(location, Some(at));
         match before {
@@ -145,6 +158,7 @@ impl<I: TypedId> Position<I> {
 
 pub fn track_doc<R: Reported>() -> OperationDoc {
     OperationDoc::new("Record the location of a driver or vehicle.")
+        .explained(AS_PHONES_SEND_IT.to_owned())
         .taking_body(Position::<R::Id>::schema((R::SINGULAR, Option::<Reference<R::Id>>::schema()), &["latitude", "longitude"]))
         .showing(StatusCode::OK, R::SINGULAR)
 }
@@ -153,6 +167,7 @@ pub fn track_many_doc<R: Reported>() -> OperationDoc {
     let position = Position::<R::Id>::schema((R::SINGULAR, Reference::<R::Id>::schema()), &[R::SINGULAR, "latitude", "longitude"]);
     let positions = json!({ "type": "array", "maxItems": MAX_POSITIONS, "items": position });
     OperationDoc::new("Record the locations of several drivers or vehicles.")
+        .explained(AS_PHONES_SEND_IT.to_owned())
         .taking_body(closed_object(&["positions"], [("positions", positions)]))
         .answering(StatusCode::OK, object([("status", json!({ "const": "ok" }))]))
 }

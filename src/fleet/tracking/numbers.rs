@@ -3,17 +3,17 @@
 use crate::callers::Area;
 use crate::events::EventName;
 use crate::fleet::Fleet;
-use crate::fleet::orders::Order;
+use crate::fleet::orders::{Order, ShipmentNumber};
 use crate::kernel::ids::TrackingNumberId;
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Change, EventDoc, Line, Link, PublishesEvents, Record, RecordTransaction, Resource, Validated};
+use crate::resources::{Change, EventDoc, Link, PublishesEvents, Record, RecordTransaction, Resource, Validated};
 
 crate::fields! {
     /// The tracking number of an order.
     pub struct TrackingNumber, body TrackingNumberBody {
         /// The number that the recipient tracks the order with.
         #[sample = "7KQ2M9XD4T1B"] #[filtered] #[searched]
-        tracking_number: Line<64>,
+        tracking_number: ShipmentNumber,
         /// The order.
         #[filtered]
         order_id as "order": Link<Order>,

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::fleet::orders::status::Status;
+use crate::resources::FilterForm;
 
 const MAX_LEN: usize = 50;
 
@@ -32,7 +33,12 @@ impl From<TrackingWord> for String {
     }
 }
 
-crate::field_type!(TrackingWord => String, json!({ "type": "string", "pattern": format!("^[a-z0-9_]{{1,{MAX_LEN}}}$") }), in events json!({ "type": "string" }));
+crate::field_type!(
+    TrackingWord => String,
+    json!({ "type": "string", "pattern": format!("^[a-z0-9_]{{1,{MAX_LEN}}}$") }),
+    in events json!({ "type": "string" }),
+    filtered by FilterForm::text::<TrackingWord>("a word such as at_the_depot")
+);
 
 /// Whether the word is a status of orders, which only the order itself can record.
 pub(super) fn is_order_status(word: &str) -> bool {

@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::resources::FilterForm;
+
 /// Seventeen digits and capital letters without I, O and Q (ISO 3779). The check digit is not verified, because many countries do
 /// not use it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -29,7 +31,12 @@ impl From<Vin> for String {
     }
 }
 
-crate::field_type!(Vin => String, json!({ "type": "string", "pattern": "^[0-9A-HJ-NPR-Z]{17}$" }), in events json!({ "type": "string" }));
+crate::field_type!(
+    Vin => String,
+    json!({ "type": "string", "pattern": "^[0-9A-HJ-NPR-Z]{17}$" }),
+    in events json!({ "type": "string" }),
+    filtered by FilterForm::text::<Vin>("a vehicle identification number")
+);
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,7 @@ use crate::gateways::drivers::{self, GatewayDriver, SettingsError};
 use crate::gateways::state::Gateways;
 use crate::kernel::ids::GatewayId;
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Editable, Fields, GracePeriod, Input, Line, Member, New, Record, RecordTransaction};
+use crate::resources::{Editable, Fields, FilterForm, GracePeriod, Input, Line, Member, New, Record, RecordTransaction};
 
 /// The driver with the given name; unknown names are refused.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,11 @@ impl From<KnownDriver> for String {
     }
 }
 
-crate::field_type!(KnownDriver => String, json!({ "enum": drivers::names(), "examples": [drivers::EXAMPLE] }));
+crate::field_type!(
+    KnownDriver => String,
+    json!({ "enum": drivers::names(), "examples": [drivers::EXAMPLE] }),
+    filtered by FilterForm::text::<KnownDriver>("the name of a driver")
+);
 
 crate::request_type!(Credential<K>, json!({ "type": "string" }), asked by Input::Secret; for K: Purpose + Send + Sync + 'static);
 

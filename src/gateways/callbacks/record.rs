@@ -10,7 +10,7 @@ use crate::kernel::clock::timestamp;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CallbackId, CompanyId, CustomerId, GatewayId};
 use crate::members;
-use crate::resources::{Instant, Record, Reference, Resource};
+use crate::resources::{Instant, LoggedWord, Record, Reference, Resource};
 
 crate::read_only! {
     /// A callback as the ledger shows it.
@@ -29,7 +29,7 @@ crate::read_only! {
         status: Status,
         /// Why the callback was refused, ignored or failed, or was understood only in part, as a word.
         #[filtered]
-        reason: Option<String>,
+        reason: Option<LoggedWord>,
         /// Why the callback was refused, ignored or failed, or what of it was not understood, in sentences.
         detail: Option<String>,
         /// The length of the body, in bytes.

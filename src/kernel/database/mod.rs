@@ -71,7 +71,7 @@ const OWNERS_CONNECTIONS: u32 = 3;
 /// The connections past a pooler: for statements that may take long, and for the owner's work if the settings name no other owner.
 const DIRECT_CONNECTIONS: u32 = 5;
 /// The time of a statement of background work.
-const BACKGROUND_STATEMENT_TIMEOUT: Duration = Duration::from_secs(15);
+pub const BACKGROUND_STATEMENT_TIMEOUT: Duration = Duration::from_secs(15);
 /// After so long between two statements of a transaction, the server rolls it back: its client has vanished. Until then its locks are
 /// held, and every event stream waits for it.
 const MAX_IDLE_IN_TRANSACTION: Duration = Duration::from_secs(5);

@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::kernel::problem::{Problem, ProblemCode, Sentence};
+use crate::kernel::request_body::must_be_plain;
 
 pub use evidence::read_evidence;
 use objects::Objects;
@@ -56,14 +57,15 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonOptions<T> {
     }
 }
 
-/// `None` without a body. Many clients send a form content type then, so it is not checked.
+/// `None` without a body. Many clients send a form content type then, so the headers are not checked.
 async fn read<S: Send + Sync, T: DeserializeOwned>(request: Request, state: &S) -> Result<Option<T>, Problem> {
     let is_json = takes(request.headers().get(header::CONTENT_TYPE).map(|value| value.as_bytes()));
+    let is_plain = must_be_plain(request.headers());
     let bytes = Bytes::from_request(request, state).await.map_err(|refused| ProblemCode::of_status(refused.status()))?;
     match &*bytes {
         [] => Ok(None),
         _ if !is_json => Err(ProblemCode::MediaTypeUnsupported.into()),
-        bytes => parse(bytes).map(Some),
+        bytes => is_plain.and_then(|()| parse(bytes)).map(Some),
     }
 }
 
@@ -164,6 +166,12 @@ fn not_json(error: &serde_json::Error) -> Problem {
     Problem::new(ProblemCode::JsonInvalid).detail(what)
 }
 
+/// The value as a text, whatever the order of the members that its objects were written in.
+pub fn in_one_order(mut value: Value) -> String {
+    value.sort_all_objects();
+    value.to_string()
+}
+
 /// Postgres cannot store U+0000 in text, and legitimate clients do not send it. The check works on the raw bytes and so covers any
 /// nesting depth: `\u0000` is a NUL unless its backslash is itself escaped, that is, unless an odd number of backslashes precedes
 /// it.
@@ -231,6 +239,13 @@ mod tests {
         assert_eq!(refused(br#"{"name":"a\\\u0000b"}"#)["status"], 422);
         let hidden = format!("{{\"name\":\"a\\u0000\",\"x\":{}{}}}", "[".repeat(200), "]".repeat(200));
         assert_eq!(parse::<serde_json::Map<String, Value>>(hidden.as_bytes()).unwrap_err().body("r")["code"], "body_invalid");
+    }
+
+    #[test]
+    fn a_value_is_one_text_in_whatever_order_it_was_written() {
+        let text = |json: &str| in_one_order(serde_json::from_str(json).unwrap());
+        assert_eq!(text(r#"{"b":[{"d":1,"c":2}],"a":{}}"#), r#"{"a":{},"b":[{"c":2,"d":1}]}"#);
+        assert_ne!(text(r#"[1,2]"#), text(r#"[2,1]"#));
     }
 
     #[test]

@@ -6,8 +6,14 @@
 //!
 //! A database has the extension once, for all of its schemas, and the migrations find it in their own schema or in `public` alone. For a
 //! deployment in another schema it is in a schema of its own, and this makes the indexes after the migrations.
+//!
+//! Texts are folded by a function of the database. A migration makes it, and afterwards the indexes are made again with it. Until one is
+//! complete, the one before stays.
 
 use sqlx::{AssertSqlSafe, Executor, PgConnection};
+
+/// What a text is searched by, once the database has it.
+const FOLDED: &str = "folded";
 
 struct Index {
     name: &'static str,
@@ -30,20 +36,32 @@ const INDEXES: [Index; 3] = [
     Index { name: "payments_by_text", table: "payments", columns: &["transaction_id"], condition: OF_RECORDS },
 ];
 
-/// Makes those whose tables are there and that are missing, or were not completed. A session that makes one waits for transactions that
-/// are open, but nobody waits for it.
+/// Makes those whose tables are there and that are missing, were not completed, or do not fold. A session that makes one waits for
+/// transactions that are open, but nobody waits for it.
 pub async fn make(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     let Some(schema) = schema_of_extension(conn).await? else { return Ok(()) };
+    let folds = can_fold(conn).await?;
     for Index { name, table, columns, condition } in INDEXES {
-        if !exists(conn, table).await? || is_complete(conn, name).await? {
+        if !exists(conn, table).await? || is_complete(conn, name, folds).await? {
             continue;
         }
-        let columns: Vec<_> = columns.iter().map(|column| format!("{column} {schema}.gin_trgm_ops")).collect();
-        let create = format!("create index concurrently {name} on {table} using gin ({}) {condition}", columns.join(", "));
-        conn.execute(AssertSqlSafe(format!("drop index concurrently if exists {name}"))).await?;
-        conn.execute(AssertSqlSafe(create)).await?;
+        let text = |column: &str| if folds { format!("{FOLDED}({column})") } else { column.to_owned() };
+        let columns: Vec<_> = columns.iter().map(|column| format!("{} {schema}.gin_trgm_ops", text(column))).collect();
+        for statement in [
+            // One that was interrupted.
+            format!("drop index concurrently if exists {name}_next"),
+            format!("create index concurrently {name}_next on {table} using gin ({}) {condition}", columns.join(", ")),
+            format!("drop index concurrently if exists {name}"),
+            format!("alter index {name}_next rename to {name}"),
+        ] {
+            conn.execute(AssertSqlSafe(statement)).await?;
+        }
     }
     Ok(())
+}
+
+async fn can_fold(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar("select to_regprocedure($1) is not null").bind(format!("{FOLDED}(text)")).fetch_one(conn).await
 }
 
 /// The quoted name of the schema in which the extension is, which is created where it is missing. `None` if it cannot be had.
@@ -75,7 +93,10 @@ async fn exists(conn: &mut PgConnection, relation: &str) -> Result<bool, sqlx::E
     sqlx::query_scalar("select to_regclass($1) is not null").bind(relation).fetch_one(conn).await
 }
 
-async fn is_complete(conn: &mut PgConnection, index: &str) -> Result<bool, sqlx::Error> {
-    let is_valid = "select exists (select from pg_index where indexrelid = to_regclass($1) and indisvalid)";
-    sqlx::query_scalar(is_valid).bind(index).fetch_one(conn).await
+async fn is_complete(conn: &mut PgConnection, index: &str, folds: bool) -> Result<bool, sqlx::Error> {
+    let is_valid = "select exists (
+                        select from pg_index
+                        where indexrelid = to_regclass($1) and indisvalid and (pg_get_indexdef(indexrelid) like '%' || $2 || '(%') = $3
+                    )";
+    sqlx::query_scalar(is_valid).bind(index).bind(FOLDED).bind(folds).fetch_one(conn).await
 }

@@ -80,10 +80,16 @@ pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Value)>) -> Value 
     json!({ "type": "object", "properties": members, "required": names })
 }
 
-/// An object schema in which some of the fields are required and others than these are refused.
-pub fn closed_object<'a>(required: &[&str], members: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
+/// An object schema in which some of the fields are required and others than these are ignored.
+pub fn open_object<'a>(required: &[&str], members: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
     let mut schema = object(members);
     schema["required"] = json!(required);
+    schema
+}
+
+/// An object schema in which some of the fields are required and others than these are refused.
+pub fn closed_object<'a>(required: &[&str], members: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
+    let mut schema = open_object(required, members);
     schema["additionalProperties"] = false.into();
     schema
 }

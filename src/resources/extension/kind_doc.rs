@@ -8,6 +8,7 @@ use crate::callers::{Area, Scope};
 use crate::kernel::ids::TypedId;
 use crate::kernel::openapi::{OperationDoc, parameter, reference};
 use crate::kernel::problem::ProblemCode;
+use crate::resources::cursor::Direction;
 use crate::resources::extension::base_path;
 use crate::resources::kind::queries::MAX_SCANNED_RECORDS;
 use crate::resources::operation::plural_path;
@@ -150,6 +151,7 @@ impl KindDoc {
 
     fn list_parameters(&self) -> Vec<Value> {
         let instant = json!({ "type": "string", "format": "date-time" });
+        let by_reading = format!("No index helps: unless it is sorted by the last change, {}", read_in_part());
         let mut parameters = vec![
             parameter(
                 "limit",
@@ -159,22 +161,35 @@ impl KindDoc {
             parameter("after", "The cursor of the page: `meta.next` of the previous page.", json!({ "type": "string" })),
             parameter(
                 "sort",
-                "The order: newest first (`-created_at`) or oldest first (`created_at`).",
-                json!({ "enum": ["created_at", "-created_at"], "default": "-created_at" }),
+                "The order: newest first (`-created_at`), oldest first (`created_at`), or by the last change: latest first (`-updated_at`), \
+                 latest last (`updated_at`). No index helps with the last two.",
+                json!({ "enum": Direction::names(), "default": "-created_at" }),
+            ),
+            parameter(
+                "follow",
+                "For clients that ask again and again: `meta.next` is never null, and no record is missed that is created or, with \
+                 `sort=updated_at`, changed. Records of the last minute come again. `sort` is `created_at` by default, or `updated_at`.",
+                json!({ "type": "boolean", "default": false }),
             ),
             parameter("created_after", "Only records created after this instant.", instant.clone()),
-            parameter("created_before", "Only records created before this instant.", instant),
+            parameter("created_before", "Only records created before this instant.", instant.clone()),
+            parameter(
+                "updated_after",
+                &format!("Only records changed after this instant, or created and not changed. {by_reading}"),
+                instant.clone(),
+            ),
+            parameter("updated_before", &format!("Only records last changed before this instant. {by_reading}"), instant),
         ];
         if !self.descriptor.search_fields.is_empty() {
             let sentence = format!(
-                "Only records that contain this text, ignoring case, in {}. {}",
+                "Only records that contain this text, ignoring case and accents, in {}. {}",
                 self.descriptor.search_fields.join(" or "),
                 self.search_limit,
             );
             parameters.push(parameter("query", &sentence, json!({ "type": "string" })));
         }
         parameters.extend(self.descriptor.filters.iter().map(|filter| {
-            let sentence = format!("Only records with this {}: {}.", filter.name, filter.expected());
+            let sentence = format!("Only records with this {}: {}.{}", filter.name, filter.expected(), filter.more());
             parameter(filter.name, &sentence, filter.schema())
         }));
         parameters
@@ -256,12 +271,17 @@ fn with_version(doc: OperationDoc) -> OperationDoc {
     with_id(doc).taking_header("If-Match", sentence).refusing(&[ProblemCode::RecordChanged])
 }
 
-/// What the parameter `query` does not find at once, as sentences.
-fn search_limit<R: Resource>(descriptor: &ResourceDescriptor) -> String {
-    let unindexed = format!(
+/// What is done where no index helps.
+fn read_in_part() -> String {
+    format!(
         "a page is searched for in at most {MAX_SCANNED_RECORDS} of the records that the other parameters leave, and may be short or empty \
          although more records match: `meta.next` continues behind those that were read."
-    );
+    )
+}
+
+/// What the parameter `query` does not find at once, as sentences.
+fn search_limit<R: Resource>(descriptor: &ResourceDescriptor) -> String {
+    let unindexed = read_in_part();
     let within = R::SEARCH_WITHIN.and_then(|column| descriptor.filters.iter().find(|filter| filter.column == column));
     match within {
         Some(filter) => format!("It is only supported together with `{}`. No index helps: {unindexed}", filter.name),

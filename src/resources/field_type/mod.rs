@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
 
-pub use filter_form::{FilterForm, Operand};
+pub use filter_form::{FilterForm, FittingValue, Operand};
 pub use input::Input;
 
 /// A value of a request body, parsed when the request is read: how it is stored, how it is shown and how it is documented.
@@ -86,7 +86,10 @@ impl<T: FieldType> FieldType for Option<T> {
         or_null(T::event_schema())
     }
 
-    const FILTER: Option<FilterForm> = T::FILTER;
+    const FILTER: Option<FilterForm> = match T::FILTER {
+        Some(form) => Some(form.or_none()),
+        None => None,
+    };
 
     fn input() -> Input {
         T::input()
@@ -163,8 +166,8 @@ impl<T: FieldType> FieldType for Vec<T> {
 
 /// Implements `FieldType` for a type that is stored as another one, which is shown in its usual JSON form. What may follow the schema:
 /// `in events` a wider one for events, `asked by` the input of a form, `filtered by` the form of filters, `initially` the value of a new
-/// record whose creation does not name one. Without a form of filters, a column that stores text is compared with any text, and lists
-/// cannot be filtered by others.
+/// record whose creation does not name one. Without a form of filters, a column that stores text is compared with what the type reads, and
+/// lists cannot be filtered by others.
 #[macro_export]
 macro_rules! field_type {
     (@column $Type:ty => $Column:ty, [$($text:expr)?], $schema:expr $(, in events $event_schema:expr)? $(, asked by $input:expr)? $(, filtered by $filter:expr)? $(, initially $initial:expr)? $(; for $($generic:tt)+)?) => {
@@ -208,7 +211,7 @@ macro_rules! field_type {
         }
     };
     ($Type:ty => String, $($described:tt)+) => {
-        $crate::field_type!(@column $Type => String, [$crate::resources::FilterForm::TEXT], $($described)+);
+        $crate::field_type!(@column $Type => String, [$crate::resources::FilterForm::text::<$Type>("text")], $($described)+);
     };
     ($Type:ty => $Column:ty, $($described:tt)+) => {
         $crate::field_type!(@column $Type => $Column, [], $($described)+);

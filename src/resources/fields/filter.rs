@@ -1,8 +1,9 @@
 //! List filters: `<column>=value`.
 
+use jsonschema::Validator;
 use serde_json::Value;
 
-use crate::resources::{FieldType, FilterForm, Operand};
+use crate::resources::{FieldType, FilterForm, FittingValue, Operand};
 
 /// A query parameter of a list that a column must equal.
 #[derive(Clone, Copy, Debug)]
@@ -31,17 +32,17 @@ impl Filter {
 
     /// Any text.
     pub const fn text(name: &'static str) -> Self {
-        Self::new(name, FilterForm::TEXT)
+        Self::new(name, FilterForm::text::<String>("text"))
     }
 
-    /// One of these words.
+    /// One of these words, of a field that may have no value.
     pub const fn one_of(name: &'static str, words: &'static [&'static str]) -> Self {
-        Self::new(name, FilterForm::OneOf(words))
+        Self::new(name, FilterForm::one_of(words).or_none())
     }
 
-    /// A number.
-    pub const fn number(name: &'static str) -> Self {
-        Self::new(name, FilterForm::NUMBER)
+    /// A text or number that the field's schema allows.
+    pub const fn fitting(name: &'static str, value: FittingValue, validator: &'static Validator) -> Self {
+        Self::new(name, FilterForm::fitting(value, validator))
     }
 
     /// `true` or `false`.
@@ -49,9 +50,9 @@ impl Filter {
         Self::new(name, FilterForm::BOOLEAN)
     }
 
-    /// The id of a record with this prefix, as UUID or TypeID, for a column that stores it as text.
+    /// The id of a record with this prefix, as UUID or TypeID, for a column that stores it as text and may have none.
     pub const fn shown_id(name: &'static str, prefix: &'static str) -> Self {
-        Self::new(name, FilterForm::ShownId(prefix))
+        Self::new(name, FilterForm::shown_id(prefix).or_none())
     }
 
     const fn new(name: &'static str, form: FilterForm) -> Self {
@@ -71,6 +72,11 @@ impl Filter {
     /// What a value must be, for the error message.
     pub fn expected(&self) -> String {
         self.form.expected()
+    }
+
+    /// What a value may be beside that, as sentences; empty if nothing.
+    pub fn more(&self) -> &'static str {
+        self.form.more()
     }
 
     /// The JSON Schema of a value.

@@ -3,7 +3,7 @@
 //! | mark | meaning |
 //! |---|---|
 //! | `#[sample = …]` | the value in the samples of events, as JSON; without it that of the type ([`FieldType::sample`]) |
-//! | `#[filtered]` | a list can be filtered by the field; `#[filtered as "…"]` by another name than the field's, `#[filtered on "…"]` by another column |
+//! | `#[filtered]` | a list can be filtered by the field; `#[filtered as "…"]` by another name than the field's, `#[filtered on "…"]` by another column, or an expression such as `lower(email)` |
 //! | `#[searched]` | the `query` of a list searches the field; a computed field has a column of the same name for it |
 //! | `#[detail]` | only the response to `GET …/{uuid}` shows the field |
 //! | `#[write_only]` | no response shows the field |

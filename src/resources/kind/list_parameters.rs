@@ -20,8 +20,10 @@ pub struct ListParameters {
     pub limit: u8,
     /// The position where the previous page ended.
     pub after: Option<Cursor>,
-    /// The sort order: that of the cursor or of `sort`, or else the newest record first.
+    /// The sort order: that of the cursor or of `sort`, or else the newest record first; the oldest first if the list is followed.
     pub direction: Direction,
+    /// Whether the client asks for `meta.next` again and again, and must miss nothing.
+    pub follow: bool,
     /// The search text.
     pub query: Option<String>,
     /// The columns and the values they must equal.
@@ -30,6 +32,10 @@ pub struct ListParameters {
     pub created_from: Option<DateTime<Utc>>,
     /// Exclusive upper bound of `created_at`.
     pub created_until: Option<DateTime<Utc>>,
+    /// Inclusive lower bound of `updated_at`.
+    pub updated_from: Option<DateTime<Utc>>,
+    /// Exclusive upper bound of `updated_at`.
+    pub updated_until: Option<DateTime<Utc>>,
 }
 
 impl ListParameters {
@@ -39,10 +45,13 @@ impl ListParameters {
             limit: DEFAULT_LIMIT,
             after: None,
             direction: Direction::NewestFirst,
+            follow: false,
             query: None,
             filters: Vec::new(),
             created_from: None,
             created_until: None,
+            updated_from: None,
+            updated_until: None,
         };
         let (mut seen, mut sort) = (HashSet::new(), None);
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -56,10 +65,13 @@ impl ListParameters {
                 "limit" => parameters.limit = limit(&value)?,
                 "after" => parameters.after = Some(Cursor::decode(&value).ok_or_else(|| refused("after", "is not a cursor of a list"))?),
                 "sort" => sort = Some(direction(&value)?),
+                "follow" => parameters.follow = value.parse().map_err(|_| refused("follow", "must be true or false"))?,
                 // Responses show instants with milliseconds, so milliseconds are compared: a record shown with exactly this instant
                 // is not after it.
                 "created_after" => parameters.created_from = Some(instant(&name, &value)? + TimeDelta::milliseconds(1)),
                 "created_before" => parameters.created_until = Some(instant(&name, &value)?),
+                "updated_after" => parameters.updated_from = Some(instant(&name, &value)? + TimeDelta::milliseconds(1)),
+                "updated_before" => parameters.updated_until = Some(instant(&name, &value)?),
                 "query" if !descriptor.search_columns.is_empty() => {
                     parameters.query = Some(value.into_owned()).filter(|words| !words.is_empty())
                 }
@@ -78,9 +90,18 @@ impl ListParameters {
             }
             (Some(after), _) => parameters.direction = after.direction,
             (None, Some(sort)) => parameters.direction = sort,
+            (None, None) if parameters.follow => parameters.direction = Direction::OldestFirst,
             (None, None) => {}
         }
+        if parameters.follow && !parameters.direction.is_forward() {
+            return Err(refused("follow", "is only supported together with sort=created_at or sort=updated_at"));
+        }
         Ok(parameters)
+    }
+
+    /// Whether the list is narrowed by the instants of last changes.
+    pub fn is_narrowed_by_changes(&self) -> bool {
+        self.updated_from.is_some() || self.updated_until.is_some()
     }
 }
 
@@ -90,11 +111,8 @@ fn limit(value: &str) -> Result<u8, Problem> {
 }
 
 fn direction(value: &str) -> Result<Direction, Problem> {
-    match value {
-        "created_at" => Ok(Direction::OldestFirst),
-        "-created_at" => Ok(Direction::NewestFirst),
-        _ => Err(refused("sort", "must be created_at or -created_at")),
-    }
+    let named = Direction::NAMED.into_iter().find(|(name, _)| *name == value);
+    named.map(|(_, direction)| direction).ok_or_else(|| refused("sort", &format!("must be one of {}", Direction::names().join(", "))))
 }
 
 fn instant(name: &str, value: &str) -> Result<DateTime<Utc>, Problem> {
@@ -131,7 +149,7 @@ mod tests {
     }
 
     fn cursor(direction: Direction) -> String {
-        Cursor { direction, created_at: DateTime::UNIX_EPOCH, id: Uuid::nil() }.encode()
+        Cursor::new(direction, DateTime::UNIX_EPOCH, Uuid::nil()).encode()
     }
 
     #[test]
@@ -157,6 +175,23 @@ mod tests {
         let at = DateTime::parse_from_rfc3339(shown).unwrap();
         assert_eq!(parameters.created_until.unwrap(), at);
         assert_eq!(parameters.created_from.unwrap(), at + TimeDelta::milliseconds(1));
+        let parameters = parse(&format!("updated_after={shown}&updated_before={shown}")).unwrap();
+        assert_eq!(parameters.updated_until.unwrap(), at);
+        assert_eq!(parameters.updated_from.unwrap(), at + TimeDelta::milliseconds(1));
+    }
+
+    #[test]
+    fn what_is_followed_begins_with_the_oldest() {
+        let order = |query: &str| parse(query).unwrap().direction;
+        assert_eq!(order("follow=true"), Direction::OldestFirst);
+        assert_eq!(order("follow=true&sort=updated_at"), Direction::LongestUnchangedFirst);
+        assert_eq!(order("follow=false"), Direction::NewestFirst);
+        let newest_first = cursor(Direction::NewestFirst);
+        for query in
+            ["follow=true&sort=-created_at", "follow=true&sort=-updated_at", &format!("follow=true&after={newest_first}"), "follow=yes"]
+        {
+            assert_eq!(parse(query).unwrap_err(), "follow", "{query}");
+        }
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl<Set> From<Word<Set>> for String {
     }
 }
 
-crate::field_type!(Word<Set> => String, json!({ "enum": Set::VARIANTS }), filtered by FilterForm::OneOf(Set::VARIANTS); for Set: TextEnum + Send + Sync + 'static);
+crate::field_type!(Word<Set> => String, json!({ "enum": Set::VARIANTS }), filtered by FilterForm::one_of(Set::VARIANTS); for Set: TextEnum + Send + Sync + 'static);
 
 /// Declares an enum whose variants are the words that JSON and the database write. `default` names the default of a new record;
 /// without it the field is required.
@@ -120,7 +120,7 @@ macro_rules! text_enum {
             }
 
             const FILTER: Option<$crate::resources::FilterForm> =
-                Some($crate::resources::FilterForm::OneOf(<Self as $crate::resources::TextEnum>::VARIANTS));
+                Some($crate::resources::FilterForm::one_of(<Self as $crate::resources::TextEnum>::VARIANTS));
         }
     };
 }

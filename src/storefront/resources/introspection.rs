@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::rejection::FormRejection;
 use axum::extract::{Form, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -12,6 +12,7 @@ use crate::callers::Caller;
 use crate::kernel::ids::{CustomerId, SessionId, StoreId, TypedId};
 use crate::kernel::openapi::OperationDoc;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
+use crate::kernel::request_body::must_be_plain;
 use crate::resources::Resource;
 use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::state::Storefront;
@@ -55,10 +56,12 @@ pub(super) struct Asked {
 pub(super) async fn introspect(
     State(storefront): State<Storefront>,
     caller: Caller,
+    headers: HeaderMap,
     asked: Result<Form<Asked>, FormRejection>,
 ) -> Result<Json<Value>, Problem> {
     // Before the form is read, so that the missing scope is what the client learns first.
     CustomerRecord::require(&caller, CustomerRecord::READING)?;
+    must_be_plain(&headers)?;
     let Form(Asked { token }) = asked.map_err(|error| refusal(&error))?;
     let token = token.ok_or_else(|| FieldErrors::one("token", Sentence::new("{} is required.").with("token")))?;
     let session = storefront.introspect(&caller, &token).await?;

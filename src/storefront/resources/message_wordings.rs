@@ -10,7 +10,7 @@ use crate::companies;
 use crate::kernel::ids::MessageWordingId;
 use crate::kernel::languages::LanguageTag;
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{PublishesEvents, Record, RecordTransaction, Resource, Unique, Validated};
+use crate::resources::{FilterForm, PublishesEvents, Record, RecordTransaction, Resource, Unique, Validated};
 use crate::storefront::company_wordings::{CompanyWordings, MAX_LEN_OF_COMPANY, MAX_OF_COMPANY, len_of, list_wordings};
 use crate::storefront::messages::CompanyWording;
 
@@ -47,7 +47,11 @@ impl From<WordingLanguage> for String {
     }
 }
 
-crate::field_type!(WordingLanguage => String, json!({ "type": "string", "maxLength": 35, "examples": ["de"] }));
+crate::field_type!(
+    WordingLanguage => String,
+    json!({ "type": "string", "maxLength": 35, "examples": ["de"] }),
+    filtered by FilterForm::text::<WordingLanguage>("the tag of a language")
+);
 
 impl Resource for MessageWordingRecord {
     type Id = MessageWordingId;

@@ -5,6 +5,7 @@ mod customers;
 mod figures;
 mod identity_providers;
 mod introspection;
+mod logged_values;
 mod message_providers;
 mod message_wordings;
 mod passkey_fields;

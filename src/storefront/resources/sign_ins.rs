@@ -2,7 +2,9 @@
 
 use crate::callers::Area;
 use crate::kernel::ids::{CustomerId, SignInId, StoreId};
-use crate::resources::{Reference, Resource};
+use crate::resources::{LoggedWord, Reference, Resource};
+use crate::storefront::resources::logged_values::LoggedAddress;
+use crate::storefront::resources::test_identities::TestedIdentity;
 use crate::storefront::state::Storefront;
 
 crate::read_only! {
@@ -16,16 +18,16 @@ crate::read_only! {
         customer_id as "customer": Option<Reference<CustomerId>>,
         /// `registration`, `code`, `password`, `password_reset`, `passkey`, `totp` or `recovery_code` for a second factor, or the identity provider: `idp_a` for `login-with-idp-a`.
         #[filtered]
-        method: String,
+        method: LoggedWord,
         /// The phone number or email address of the attempt.
         #[filtered]
-        identity: Option<String>,
-        /// `success`, or the code of the problem that refused it.
+        identity: Option<TestedIdentity>,
+        /// `signed_in`, or the code of the problem that refused it.
         #[filtered]
-        outcome: String,
+        outcome: LoggedWord,
         /// The client's address.
         #[filtered]
-        address: String,
+        address: LoggedAddress,
         /// The client's `User-Agent`.
         user_agent: Option<String>,
     }

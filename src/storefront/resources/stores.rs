@@ -13,7 +13,8 @@ use crate::kernel::database::Pool;
 use crate::kernel::ids::StoreId;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{
-    Editable, Fields, Instant, IntegerIn, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource, ResourceState,
+    Editable, Fields, FilterForm, Instant, IntegerIn, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource,
+    ResourceState,
 };
 use crate::storefront::caches::Caches;
 use crate::storefront::resources::passkey_fields::{MAX_ORIGINS, PasskeyDomain, PasskeyOrigins, read_domain};
@@ -195,7 +196,11 @@ impl<const DEFAULT: i32> From<Percent<DEFAULT>> for i32 {
     }
 }
 
-crate::field_type!(Country => String, json!({ "type": "string", "pattern": "^[A-Z]{2}$" }));
+crate::field_type!(
+    Country => String,
+    json!({ "type": "string", "pattern": "^[A-Z]{2}$" }),
+    filtered by FilterForm::text::<Country>("a country such as DE")
+);
 crate::field_type!(Limit<DEFAULT> => i32, UpToAMillion::schema(), initially DEFAULT; for const DEFAULT: i32);
 crate::field_type!(Percent<DEFAULT> => i32, UpToAHundred::schema(), initially DEFAULT; for const DEFAULT: i32);
 

@@ -11,7 +11,7 @@ use crate::contact::Identity;
 use crate::kernel::crypto::six_digits;
 use crate::kernel::ids::TestIdentityId;
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Change, Instant, Link, PublishesEvents, Record, RecordTransaction, Resource, Unique, Validated};
+use crate::resources::{Change, FilterForm, Instant, Link, PublishesEvents, Record, RecordTransaction, Resource, Unique, Validated};
 use crate::storefront::accounts::closure;
 use crate::storefront::customers;
 use crate::storefront::resources::stores::{StoreRecord, Stores};
@@ -73,7 +73,11 @@ impl From<FixedCode> for String {
     }
 }
 
-crate::field_type!(TestedIdentity => String, json!({ "type": "string", "examples": ["review@example.com"] }));
+crate::field_type!(
+    TestedIdentity => String,
+    json!({ "type": "string", "examples": ["review@example.com"] }),
+    filtered by FilterForm::text::<TestedIdentity>("a phone number or an email address")
+);
 crate::field_type!(FixedCode => String, json!({ "type": "string", "pattern": "^[0-9]{6}$" }));
 
 impl Resource for TestIdentityRecord {

@@ -8,13 +8,16 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::callers::{Area, Caller, Scope};
+use crate::contact::PhoneNumber;
 use crate::kernel::clock::timestamp;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{StoreId, TextId};
 use crate::kernel::openapi::{OperationDoc, object};
 use crate::kernel::problem::Problem;
 use crate::providers::sms::SendTextErrorKind;
-use crate::resources::{FieldType, Instant, Reference, Resource, TextEnum, Word};
+use crate::resources::{FieldType, Instant, LoggedWord, Reference, Resource, TextEnum, Word};
+use crate::storefront::resources::logged_values::NumberRange;
+use crate::storefront::resources::stores::Country;
 use crate::storefront::sms_guard::{self, TextRefusal};
 use crate::storefront::state::Storefront;
 
@@ -57,19 +60,19 @@ crate::read_only! {
         store_id as "store": Reference<StoreId>,
         /// The phone number; null if it was invalid or has been erased.
         #[filtered]
-        number: Option<String>,
+        number: Option<PhoneNumber>,
         /// The phone number without its last four digits.
         #[filtered]
-        number_range: Option<String>,
+        number_range: Option<NumberRange>,
         /// The country of the phone number (ISO 3166).
         #[filtered]
-        country: Option<String>,
+        country: Option<Country>,
         /// `sent`; `given_back`: no provider accepted it; `refused`: the SMS guard refused it.
         #[filtered]
         status: Word<TextStatus>,
         /// Why the text was not sent, as a problem code.
         #[filtered]
-        refusal: Option<String>,
+        refusal: Option<LoggedWord>,
         /// The rule that refused the text. A limit has the name of the setting of the store.
         #[filtered]
         rule: Option<Word<TextRefusal>>,

@@ -24,7 +24,7 @@ pub use queries::{
 };
 pub use relying_party::RelyingParty;
 pub use store_key::StoreKey;
-pub use text_limits::{Opening, Pause, TextLimits};
+pub use text_limits::{Pause, TextLimits};
 
 /// Creates a key of a store. Returns `None` if the caller's company does not have this store.
 pub async fn create_store_key(

@@ -8,7 +8,7 @@ use axum::http::uri::InvalidUri;
 use serde_json::json;
 use url::{Host, Url};
 
-use crate::resources::FilterForm;
+use crate::resources::{FilterForm, Operand};
 
 /// Maximum length of a URL, in bytes.
 const MAX_LEN: usize = 2048;
@@ -43,7 +43,8 @@ pub enum InvalidEndpointUrl {
 crate::field_type!(
     EndpointUrl => Self,
     json!({ "type": "string", "format": "uri", "pattern": "^https://" }),
-    in events json!({ "type": "string", "format": "uri" }), filtered by FilterForm::TEXT
+    in events json!({ "type": "string", "format": "uri" }),
+    filtered by FilterForm::understood("an https URL", |text| Some(Operand::Text(text.parse::<EndpointUrl>().ok()?.0)))
 );
 
 impl EndpointUrl {

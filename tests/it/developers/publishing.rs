@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use chrono::TimeDelta;
 use futures::future::join_all;
 use portico::callers::Scope;
+use portico::kernel::crypto::sha256;
 use portico::kernel::ids::{EventId, OrderId};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -222,6 +223,28 @@ async fn the_same_key_with_another_body_is_refused_and_belongs_to_one_company() 
 
     let (_, theirs) = world.another_company(&[Scope::Events]).await;
     world.request(Method::POST, "/developers/int/v1/events").key(&theirs).json(&other).send().await.ok(201);
+}
+
+#[tokio::test]
+async fn the_order_of_members_makes_no_other_event() {
+    let world = World::new().await;
+    let sample = world.sample("order.created");
+    let reversed = |members: &Value| -> Value {
+        let members = members.as_object().unwrap().iter().rev().map(|(name, value)| (name.clone(), value.clone()));
+        Value::Object(members.collect())
+    };
+    let with = |data: Value| json!({ "event": sample["event"], "data": data, "idempotency_key": "web-1042" });
+    let mut other = reversed(&sample["data"]);
+    assert_ne!(other.to_string(), sample["data"].to_string());
+    other["payload"] = reversed(&other["payload"]);
+    let first = world.publish_outside(with(sample["data"].clone())).await.ok(201);
+    assert_eq!(world.publish_outside(with(other)).await.ok(200), first);
+    assert_eq!(world.events_stored().await, 1);
+    // What the version before has stored is known, too.
+    let data = sample["data"].clone();
+    let as_written = sha256(json!([sample["event"], null, data]).to_string());
+    sqlx::query("update publishing_keys set digest = $1").bind(as_written.as_slice()).execute(&world.pool).await.unwrap();
+    assert_eq!(world.publish_outside(with(data)).await.ok(200), first);
 }
 
 #[tokio::test]

@@ -144,6 +144,59 @@ async fn single_positions_of_the_same_moment_are_each_recorded_for_their_own_com
 }
 
 #[tokio::test]
+async fn what_a_phone_does_not_know_is_unknown_and_refuses_nothing() {
+    let world = World::new().await;
+    let (ada, bob) = (world.driver("Ada").await, world.driver("Bob").await);
+    let one = format!("drivers/{}/track", id(&ada));
+    let known = json!({ "latitude": 1, "longitude": 2, "heading": 90, "speed": 12.5 });
+    assert_eq!(world.fleet(Method::POST, &one).json(&known).send().await.ok(200)["driver"]["speed"], 12.5);
+    let unknown = json!({ "latitude": 1, "longitude": 2, "heading": -1, "speed": -1 });
+    let moved = world.fleet(Method::POST, &one).json(&unknown).send().await.ok(200)["driver"].take();
+    assert_eq!((&moved["heading"], &moved["speed"]), (&json!(null), &json!(null)));
+    let of =
+        |driver: &Value, heading: f64| json!({ "driver": id(driver), "latitude": 3, "longitude": 4, "heading": heading, "speed": heading });
+    let positions = json!({ "positions": [of(&ada, -1.0), of(&bob, 180.0), of(&bob, -0.5)] });
+    world.fleet(Method::POST, "drivers/track").json(&positions).send().await.ok(200);
+    for driver in [&ada, &bob] {
+        let found = find(&world, "drivers", driver).await;
+        assert_eq!((&found["latitude"], &found["heading"], &found["speed"]), (&json!(3.0), &json!(null), &json!(null)));
+    }
+    // By the other way as well.
+    let changed = world.change_driver(&ada, json!({ "heading": 0, "speed": 0 })).await;
+    assert_eq!((&changed["heading"], &changed["speed"]), (&json!(0.0), &json!(0.0)));
+    let changed = world.change_driver(&ada, json!({ "heading": -1, "speed": -3.5 })).await;
+    assert_eq!((&changed["heading"], &changed["speed"]), (&json!(null), &json!(null)));
+}
+
+#[tokio::test]
+async fn what_the_apps_of_drivers_send_is_taken_and_what_has_no_field_is_ignored() {
+    let world = World::new().await;
+    let driver = world.driver("Ada").await;
+    world.pass(TimeDelta::minutes(10));
+    let sent = |timestamp: Value| {
+        json!({
+            "driver": id(&driver), "latitude": 52.5, "longitude": 13.4, "heading": -1, "speed": 3.5, "altitude": 34, "timestamp": timestamp,
+            "activity": { "type": "on_foot", "confidence": 100 }, "is_moving": true, "battery": { "level": 0.8, "is_charging": false },
+            "accuracy": 5, "uuid": "01890a5d-ac96-774b-bcce-b302099a8057",
+        })
+    };
+    // Each is a minute after the one before.
+    for (timestamp, at) in [
+        (json!("2026-05-21T12:16:00.000+02:00"), "2026-05-21T10:16:00.000+00:00"),
+        (json!(1_779_358_620_000_i64), "2026-05-21T10:17:00.000+00:00"),
+        (json!(1_779_358_680), "2026-05-21T10:18:00.000+00:00"),
+        (json!("2026-05-21T10:17:30Z"), "2026-05-21T10:18:00.000+00:00"),
+    ] {
+        let path = format!("drivers/{}/track", id(&driver));
+        let moved = world.fleet(Method::POST, &path).json(&sent(timestamp.clone())).send().await.ok(200)["driver"].take();
+        assert_eq!((&moved["location_updated_at"], &moved["speed"]), (&json!(at), &json!(3.5)), "{timestamp}");
+    }
+    let positions = json!({ "positions": [sent(json!(null)), sent(json!("2026-05-21T10:19:00Z"))] });
+    world.fleet(Method::POST, "drivers/track").json(&positions).send().await.ok(200);
+    assert_eq!(find(&world, "drivers", &driver).await["location_updated_at"], "2026-05-21T10:25:00.000+00:00");
+}
+
+#[tokio::test]
 async fn a_position_touches_no_index() {
     let world = World::new().await;
     let written = "latitude longitude heading speed altitude location_updated_at version updated_at";

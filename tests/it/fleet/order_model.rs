@@ -188,7 +188,7 @@ impl<'a> Story<'a> {
 
     /// A carrier's number that is unique to this order.
     fn carriers(&self, number: u8) -> String {
-        format!("{}-{number}", id(&self.order))
+        format!("{}-{number}", id(&self.order)).to_uppercase()
     }
 
     /// Asserts that the order and its track match the model.

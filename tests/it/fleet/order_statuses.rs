@@ -80,6 +80,36 @@ async fn dispatch_needs_a_driver_who_may_come_with_it() {
 }
 
 #[tokio::test]
+async fn an_order_does_not_set_out_with_a_driver_or_vehicle_that_is_out_of_service() {
+    let world = World::new().await;
+    let (ada, bob, van) = (world.driver("Ada").await, world.driver("Bob").await, world.vehicle("Van").await);
+    let order = world.order(json!({ "driver": id(&ada), "vehicle": id(&van) })).await;
+    for status in ["maintenance", "out_of_service", "retired"] {
+        world.change("vehicles", &van, json!({ "status": status })).await;
+        let refused = to(&world, &order, "dispatched").await.refused(422, "transition_invalid");
+        assert!(refused["detail"].as_str().unwrap().contains(status), "{refused}");
+    }
+    world.change("vehicles", &van, json!({ "status": "active" })).await;
+    world.change_driver(&ada, json!({ "status": "inactive" })).await;
+    to(&world, &order, "dispatched").await.refused(422, "transition_invalid");
+    world.change_order(&order, json!({ "skip_dispatch": true })).await;
+    to(&world, &order, "started").await.refused(422, "transition_invalid");
+    // Who is planned for later need not be in service yet.
+    world.order(json!({ "driver": id(&ada) })).await;
+
+    world.change_order(&order, json!({ "driver": id(&bob), "status": "dispatched" })).await;
+    let path = format!("orders/{}", id(&order));
+    world.fleet(Method::PUT, &path).json(&json!({ "driver": id(&ada) })).send().await.refused(422, "transition_invalid");
+    // What becomes of them on the way does not stop the order.
+    world.change_driver(&bob, json!({ "status": "inactive" })).await;
+    world.change("vehicles", &van, json!({ "status": "maintenance" })).await;
+    to(&world, &order, "started").await.ok(200);
+    world.change_order(&order, json!({ "notes": "The van is towed.", "vehicle": null })).await;
+    world.fleet(Method::PUT, &path).json(&json!({ "vehicle": id(&van) })).send().await.refused(422, "transition_invalid");
+    to(&world, &order, "completed").await.ok(200);
+}
+
+#[tokio::test]
 async fn an_order_that_skips_the_dispatch_starts_at_once_and_without_a_driver() {
     let world = World::new().await;
     let order = world.order(json!({ "skip_dispatch": true })).await;

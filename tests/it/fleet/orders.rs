@@ -241,6 +241,42 @@ async fn orders_are_found_by_what_they_are_known_by() {
 }
 
 #[tokio::test]
+async fn a_dispatcher_finds_what_waits_for_a_driver() {
+    let world = World::new().await;
+    let (ada, bob, van) = (world.driver("Ada").await, world.driver("Bob").await, world.vehicle("Van").await);
+    let bodies = [json!({}), json!({ "driver": id(&ada) }), json!({ "driver": id(&bob), "vehicle": id(&van) }), json!({})];
+    let mut orders = Vec::new();
+    for body in bodies {
+        world.pass(TimeDelta::seconds(1));
+        orders.push(world.order(body).await);
+    }
+    let [waits, given, leaves, cancelled] = &orders[..] else { panic!("{orders:?}") };
+    to(&world, leaves, "dispatched").await.ok(200);
+    to(&world, cancelled, "cancelled").await.ok(200);
+    for (parameters, expected) in [
+        ("driver=none".to_owned(), vec![waits, cancelled]),
+        ("driver=none&status=created".to_owned(), vec![waits]),
+        ("status=created,dispatched".to_owned(), vec![waits, given, leaves]),
+        ("status=created,%20cancelled&driver=none".to_owned(), vec![waits, cancelled]),
+        (format!("driver={},{}", id(&ada), uuid(&bob)), vec![given, leaves]),
+        (format!("vehicle=none&driver={}", id(&ada)), vec![given]),
+    ] {
+        let expected: Vec<_> = expected.into_iter().map(|order| id(order).to_owned()).collect();
+        assert_eq!(world.listed(&format!("orders?sort=created_at&{parameters}")).await, expected, "{parameters}");
+    }
+    for (parameters, name) in [
+        ("status=created,".to_owned(), "status"),
+        ("status=created,flying".to_owned(), "status"),
+        ("status=none".to_owned(), "status"),
+        (format!("driver=none,{}", id(&ada)), "driver"),
+        ("driver=".to_owned(), "driver"),
+    ] {
+        let refusal = world.fleet(Method::GET, &format!("orders?{parameters}")).send().await.refused(422, "parameter_invalid");
+        assert_eq!(refusal["parameter"], name, "{parameters}");
+    }
+}
+
+#[tokio::test]
 async fn a_deletion_of_an_order_is_published_once_and_keeps_its_track() {
     let world = World::new().await;
     let order = world.order(json!({})).await;

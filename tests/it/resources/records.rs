@@ -115,14 +115,15 @@ async fn who_names_a_version_changes_that_version_or_nothing() {
     let put =
         |if_match: &str, name: &str| world.fleet(Method::PUT, &path).header("if-match", if_match).json(&json!({ "name": name })).send();
     put("\"1\"", "Second").await.ok(200);
-    for stale in ["\"1\"", "W/\"2\"", "2", "\"1\", \"3\"", "nonsense", ""] {
+    for stale in ["\"1\"", "W/\"1\"", "2", "\"1\", \"3\"", "nonsense", ""] {
         put(stale, "Lost").await.refused(412, "record_changed");
         world.fleet(Method::DELETE, &path).header("if-match", stale).send().await.refused(412, "record_changed");
     }
     put("\"1\", \"2\"", "Third").await.ok(200);
     put("*", "Fourth").await.ok(200);
     assert_eq!(world.fleet(Method::GET, &path).send().await.ok(200)["driver"]["name"], "Fourth");
-    world.fleet(Method::DELETE, &path).header("if-match", "\"4\"").send().await.ok(200);
+    // A proxy that compresses answers has weakened the tag.
+    world.fleet(Method::DELETE, &path).header("if-match", "W/\"4\"").send().await.ok(200);
 }
 
 #[tokio::test]
@@ -212,6 +213,10 @@ async fn bodies_that_cannot_be_used_are_problems_and_change_nothing() {
         send(vec![b'"', 0xff, b'"']).await.refused(400, "json_invalid");
         let form = world.fleet(method.clone(), path).header("content-type", "application/x-www-form-urlencoded").body("name=Bob");
         form.send().await.refused(415, "media_type_unsupported");
+        for coding in ["gzip", "br", "identity, deflate"] {
+            let packed = world.fleet(method.clone(), path).header("content-type", "application/json").header("content-encoding", coding);
+            packed.body(r#"{"name":"Bob"}"#).send().await.refused(415, "media_type_unsupported");
+        }
     }
     assert_eq!(world.fleet_list("drivers").await["drivers"], json!([driver]));
     assert_eq!(world.count("select count(*) from events").await, before);

@@ -25,6 +25,7 @@ pub(super) const TEXTS: &[(&str, &str)] = texts![
     "docs/portal.md"
     "docs/gateways.md"
     "docs/gateway-drivers.md"
+    "docs/records.md"
     "docs/declared.md"
     "docs/extensions.md"
     "docs/problems.md"

@@ -11,17 +11,16 @@ mod timeline;
 use axum::extract::FromRef;
 use axum::http::Method;
 use chrono::{DateTime, Utc};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::callers::{Area, Caller};
 use crate::companies::Companies;
-use crate::contact::PhoneNumber;
+use crate::contact::{EmailAddress, PhoneNumber};
 use crate::kernel::clock::timestamp;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::members;
-use crate::resources::{Extension, FilterForm, Instant, Meta, Operand, Record, Reference, Resource};
+use crate::resources::{Extension, Instant, Meta, Record, Reference, Resource};
 use crate::storefront::accounts::{passkeys, social};
 use crate::storefront::resources::customers::external_id::ExternalId;
 use crate::storefront::state::Storefront;
@@ -40,10 +39,10 @@ crate::read_only! {
         name: String,
         /// The email address.
         #[filtered on "email_key"] #[searched]
-        email: Option<ListedAddress>,
+        email: Option<EmailAddress>,
         /// The phone number.
         #[filtered] #[searched]
-        phone: Option<ListedNumber>,
+        phone: Option<PhoneNumber>,
         /// The form of address.
         title: Option<String>,
         /// The URL of the photo.
@@ -103,37 +102,6 @@ crate::read_only! {
         phone_verified_at: Option<DateTime<Utc>>,
     }
 }
-
-/// An email address of an account. Lists find it in whatever case it was typed.
-#[derive(Debug, Deserialize)]
-#[serde(transparent)]
-pub struct ListedAddress(String);
-
-/// A phone number of an account. Lists find it in whatever form it was typed, if it has its country code.
-#[derive(Debug, Deserialize)]
-#[serde(transparent)]
-pub struct ListedNumber(String);
-
-impl From<ListedAddress> for String {
-    fn from(address: ListedAddress) -> Self {
-        address.0
-    }
-}
-
-impl From<ListedNumber> for String {
-    fn from(number: ListedNumber) -> Self {
-        number.0
-    }
-}
-
-const ADDRESS: FilterForm = FilterForm::Understood("text", |text| Some(Operand::Text(text.trim().to_ascii_lowercase())));
-const NUMBER: FilterForm = FilterForm::Understood("text", |text| {
-    let parsed = PhoneNumber::parse(text).ok();
-    Some(Operand::Text(parsed.map_or_else(|| text.trim().to_owned(), |number| number.as_str().to_owned())))
-});
-
-crate::field_type!(@column ListedAddress => String, [], json!({ "type": "string" }), filtered by ADDRESS);
-crate::field_type!(@column ListedNumber => String, [], json!({ "type": "string" }), filtered by NUMBER);
 
 impl Resource for CustomerRecord {
     type Id = CustomerId;

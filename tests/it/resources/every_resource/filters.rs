@@ -30,19 +30,47 @@ const UNSET: &[(&str, &str, &[&str])] = &[
 ];
 
 /// The parameters of every list.
-const EVERYWHERE: [&str; 6] = ["limit", "after", "sort", "query", "created_after", "created_before"];
+#[rustfmt::skip]
+const EVERYWHERE: [&str; 9] = [
+    "limit", "after", "sort", "follow", "query", "created_after", "created_before", "updated_after", "updated_before",
+];
+
+/// What a filter expects, and a value that is one and that no record has.
+const NOBODYS: &[(&str, &str)] = &[
+    ("text", "Nobody"),
+    ("text that the field can have", "NOBODY-1"),
+    ("a number that the field can have", "4"),
+    ("the id of a record", NOBODY),
+    ("the id of a request", "01890a5dac96774bbcceb302099a8057"),
+    ("a phone number", "+12015550199"),
+    ("an email address", "nobody@example.com"),
+    ("a phone number or an email address", "nobody@example.com"),
+    ("an https URL", "https://nobody.example/"),
+    ("a vehicle identification number", "1M8GDM9AXKP042789"),
+    ("a tracking number", "NOBODY-1"),
+    ("a word such as at_the_depot", "nowhere"),
+    ("a word such as code_invalid", "nothing"),
+    ("the name of an event such as order.created", "nobody.came"),
+    ("the name of a driver", "card"),
+    ("the tag of a language", "fr"),
+    ("an IP address", "192.0.2.1"),
+    ("the beginning of a phone number", "+99"),
+    ("a country such as DE", "ZZ"),
+    ("a currency such as USD", "XXX"),
+];
 
 /// A valid value of the parameter that no record has.
 pub fn rare(parameter: &Value, record: &Value) -> String {
-    let schema = &parameter["schema"];
     let taken = &record[parameter["name"].as_str().unwrap()];
-    let expected = parameter["description"].as_str().unwrap();
-    match schema["enum"].as_array() {
-        Some(words) => words.iter().find(|word| *word != taken).unwrap().as_str().unwrap().to_owned(),
-        None if expected.ends_with("a number.") => "4711".to_owned(),
-        None if expected.ends_with("true or false.") => (taken != &json!(true)).to_string(),
-        None if expected.ends_with("the id of a request.") => NOBODY.replace('-', ""),
-        None => NOBODY.to_owned(),
+    if let Some(words) = parameter["schema"]["enum"].as_array() {
+        return words.iter().find(|word| *word != taken).unwrap().as_str().unwrap().to_owned();
+    }
+    let (_, expected) = parameter["description"].as_str().unwrap().split_once(": ").unwrap();
+    let (expected, _) = expected.split_once('.').unwrap();
+    match NOBODYS.iter().find(|(known, _)| *known == expected) {
+        Some((_, nobodys)) => (*nobodys).to_owned(),
+        None if expected == "true or false" => (taken != &json!(true)).to_string(),
+        None => panic!("{expected} needs a value here"),
     }
 }
 
@@ -118,7 +146,7 @@ impl Resource<'_> {
                         "internal_id": "A-17", "notes": "Ring twice." })
             }
             ("fleet", "drivers") => json!({ "status": "inactive", "fleet": fleet().await, "phone": "+12015550123",
-                                            "email": "ada@example.com", "license_number": "B072RRE2I55", "online": true }),
+                                            "email": "Ada@example.com", "license_number": "B072RRE2I55", "online": true }),
             ("fleet", "vehicles") => json!({ "status": "maintenance", "driver": driver().await, "fleet": fleet().await, "online": true,
                                              "type": "van", "plate_number": "HH-AB 12", "vin": "1M8GDM9AXKP042788", "make": "Ford",
                                              "model": "Transit" }),

@@ -1,0 +1,97 @@
+//! Lists that are followed: a client asks for `meta.next` again and again, and misses nothing.
+//!
+//! A record has the instant at which its transaction took the time, and appears when that commits. So it can appear behind records that are
+//! newer, and behind a client who has seen those. But it does so soon: a request is cut off after a time, and so is each of its statements. What
+//! is older than both together is *settled*: nothing can appear there any more.
+//!
+//! A page goes on to the last record that there is, so a client sees each record at once. The cursor of the last page leads back to where the
+//! list is settled, so what came after that is shown again, and what has appeared among it with it. A client who reads several pages beyond that
+//! point goes back to where it was when the first of them was read: what has appeared behind them meanwhile is not older. Whoever reads slowly,
+//! and finds more records each time, goes back all the same after a minute.
+//!
+//! Nothing is written for it, and no order of commits is asked for, which a distributed database could not tell.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use uuid::Uuid;
+
+use crate::kernel::database::{BACKGROUND_STATEMENT_TIMEOUT, Limits};
+use crate::kernel::middleware::TIME_LIMIT;
+use crate::resources::cursor::{Cursor, Direction};
+
+/// How long a client reads on before it goes back.
+const LONGEST_ROUND: TimeDelta = TimeDelta::minutes(1);
+
+/// The instant before which the list has all that it will ever have, for a page that is read after `now`.
+pub(super) fn settled(now: DateTime<Utc>, limits: Limits) -> DateTime<Utc> {
+    let statement = limits.statement_timeout.max(BACKGROUND_STATEMENT_TIMEOUT);
+    // The last statement of a request may begin at its end, and the commit takes as long at most.
+    let time = TimeDelta::from_std(TIME_LIMIT + 2 * statement).expect("statements do not take thousands of years");
+    now - time
+}
+
+/// The cursor behind a page. It was asked for behind `asked`, and ends at `end`; `None` if there are no more records.
+pub(super) fn next(direction: Direction, asked: Option<Cursor>, end: Option<Cursor>, settled: DateTime<Utc>) -> Cursor {
+    let back_to = asked.and_then(|asked| asked.back_to);
+    match end {
+        Some(end) if back_to.is_none_or(|back_to| settled < back_to + LONGEST_ROUND) => {
+            Cursor { back_to: back_to.or((end.at > settled).then_some(settled)), ..end }
+        }
+        // No record has this id.
+        _ => Cursor::new(direction, back_to.unwrap_or(settled).min(settled), Uuid::nil()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const ORDER: Direction = Direction::OldestFirst;
+
+    fn at(second: i64) -> DateTime<Utc> {
+        DateTime::UNIX_EPOCH + TimeDelta::seconds(second)
+    }
+
+    fn record(second: i64) -> Cursor {
+        Cursor::new(ORDER, at(second), Uuid::from_u128(7))
+    }
+
+    fn position(second: i64) -> Cursor {
+        Cursor::new(ORDER, at(second), Uuid::nil())
+    }
+
+    #[test]
+    fn a_list_is_settled_once_every_request_of_before_has_ended() {
+        let limits =
+            |seconds| Limits { connections: 1, acquire_timeout: Duration::from_secs(3), statement_timeout: Duration::from_secs(seconds) };
+        assert_eq!(settled(at(1000), limits(5)), at(940));
+        assert_eq!(settled(at(1000), limits(60)), at(850));
+    }
+
+    #[test]
+    fn among_settled_records_a_page_follows_the_other() {
+        assert_eq!(next(ORDER, None, Some(record(900)), at(940)), record(900));
+        assert_eq!(next(ORDER, Some(record(900)), Some(record(940)), at(940)), record(940));
+    }
+
+    #[test]
+    fn the_end_of_a_list_is_where_it_is_settled() {
+        assert_eq!(next(ORDER, None, None, at(940)), position(940));
+        assert_eq!(next(ORDER, Some(position(940)), None, at(945)), position(945));
+        // Somebody begins with the cursor of a list that was not followed.
+        assert_eq!(next(ORDER, Some(record(990)), None, at(940)), position(940));
+    }
+
+    #[test]
+    fn who_reads_on_beyond_that_goes_back_to_where_they_began() {
+        let first = next(ORDER, Some(position(940)), Some(record(950)), at(945));
+        assert_eq!(first, Cursor { back_to: Some(at(945)), ..record(950) });
+        // What was not settled then may be now, and does not count: it may have appeared behind the page before.
+        let second = next(ORDER, Some(first), Some(record(960)), at(970));
+        assert_eq!(second, Cursor { back_to: Some(at(945)), ..record(960) });
+        assert_eq!(next(ORDER, Some(second), None, at(980)), position(945));
+        assert_eq!(next(ORDER, Some(second), Some(record(1004)), at(1004)), Cursor { back_to: Some(at(945)), ..record(1004) });
+        assert_eq!(next(ORDER, Some(second), Some(record(1005)), at(1005)), position(945));
+    }
+}
