@@ -24,6 +24,8 @@ pub use queries::{
 };
 pub use relying_party::RelyingParty;
 pub use store_key::StoreKey;
+#[cfg(test)]
+pub use text_limits::Opening;
 pub use text_limits::{Pause, TextLimits};
 
 /// Creates a key of a store. Returns `None` if the caller's company does not have this store.
