@@ -115,8 +115,9 @@ body! {
     /// `POST customers/confirm-account-closure`
     #[derive(Debug, Default)]
     struct Confirmation {
-        /// The verification code: six digits. Required, unless the answer to the request was `sign_in`.
-        code: Option<SubmittedCode>,
+        /// The verification code: six digits. Not needed if the answer to the request was `sign_in`.
+        #[serde(default)]
+        code: SubmittedCode,
     }
 }
 
@@ -150,14 +151,13 @@ async fn verify(
     storefront: &Storefront,
     caller: &SignedInCustomer,
     client: Client,
-    code: Option<SubmittedCode>,
+    code: SubmittedCode,
 ) -> Result<Option<VerifiedCode>, Problem> {
-    if code.is_none() && !has_proven_contact(&caller.customer) {
+    if matches!(code, SubmittedCode::Missing) && !has_proven_contact(&caller.customer) {
         caller.require_fresh(storefront).await?;
         return Ok(None);
     }
     caller.require_fresh_of_two_factors(storefront).await?;
-    let code = code.unwrap_or_default();
     let (submission, target) = (Submission::of(&code, &client, caller.store.key_id, None), Target::RequestedBy(caller.customer.id));
     Ok(Some(codes::check(storefront, caller.store.id, Purpose::CloseAccount, target, submission).await?))
 }

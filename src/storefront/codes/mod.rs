@@ -23,6 +23,7 @@ use uuid::Uuid;
 
 use crate::kernel::crypto::{ApplicationKey, SecretDigest, six_digits};
 use crate::kernel::ids::CustomerId;
+use crate::kernel::json;
 
 pub use asker::{Asker, Handle, Request};
 pub use check::{CODE_REFUSALS, Submission, VerifiedCode, check};
@@ -44,10 +45,10 @@ pub enum Target {
 #[derive(Debug, Default, Deserialize)]
 #[serde(from = "Value")]
 pub enum SubmittedCode {
-    /// The field is missing.
+    /// The field is missing, null or empty.
     #[default]
     Missing,
-    /// The field is not a string of six digits and therefore cannot be right. `null` is one of these values.
+    /// The field is not a string of six digits and therefore cannot be right.
     Unusable,
     /// Six digits.
     Digits(SecretString),
@@ -55,7 +56,11 @@ pub enum SubmittedCode {
 
 impl From<Value> for SubmittedCode {
     fn from(value: Value) -> Self {
-        value.as_str().and_then(six_digits).map_or(Self::Unusable, Self::Digits)
+        match value.as_str().and_then(six_digits) {
+            Some(digits) => Self::Digits(digits),
+            None if json::is_missing(&value) => Self::Missing,
+            None => Self::Unusable,
+        }
     }
 }
 

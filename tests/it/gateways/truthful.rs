@@ -1,10 +1,11 @@
 //! A callback never says more than what happened: released authorisations, captures in parts, units, inquiries, tries, and what the payment has passed.
 
+use chrono::TimeDelta;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::World;
 use crate::support::gateways::{SECRET_KEY, SIGNING_SECRET, event, paid, sha256_hex};
+use crate::support::{Answer, World};
 
 /// A charge of 50 dollars.
 fn charge(more: Value) -> Value {
@@ -26,7 +27,8 @@ async fn hmac(world: &World, settings: Value) -> Value {
     world.gateway(json!({ "name": "Any", "driver": "hmac", "signing_secret": SIGNING_SECRET, "settings": all })).await
 }
 
-async fn post(world: &World, gateway: &Value, body: &Value) -> crate::support::Answer {
+async fn post(world: &World, gateway: &Value, body: &Value) -> Answer {
+    world.pass(TimeDelta::milliseconds(1));
     let signature = sha256_hex(SIGNING_SECRET, &body.to_string());
     world.request(Method::POST, gateway["callback_path"].as_str().unwrap()).header("x-signature", &signature).json(body).send().await
 }

@@ -111,6 +111,7 @@ async fn a_thief_does_not_choose_the_language_of_what_the_owner_is_told() {
     };
     // The device of the registration.
     login("de", "").await;
+    world.pass(TimeDelta::minutes(1));
     let thief = login("en", CHROME).await;
     assert!(notices(&world)[0].1.contains("Jemand hat sich in Ihrem Konto bei Acme Shop mit einem Gerät angemeldet"));
     login("en", CHROME).await;
@@ -135,6 +136,7 @@ async fn a_device_that_is_known_for_a_week_speaks_for_the_customer() {
         sqlx::query_scalar::<_, Option<String>>("select languages from customers").fetch_one(&world.pool).await.unwrap()
     };
     assert_eq!(login("de", "").await.as_deref(), Some("de"));
+    world.pass(TimeDelta::minutes(1));
     assert_eq!(login("fr", CHROME).await.as_deref(), Some("de"), "another device");
     world.pass(TimeDelta::days(7) - TimeDelta::seconds(1));
     assert_eq!(login("fr", NEWER_CHROME).await.as_deref(), Some("de"));

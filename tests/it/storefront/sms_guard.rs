@@ -14,7 +14,6 @@ async fn numbers_that_cannot_receive_a_text_are_refused() {
     let verification =
         |number: &str| world.storefront("customers/request-phone-verification").token(&ada).json(&json!({ "phone": number })).send();
     for text in [
-        "",
         "hello",
         "+999123456789",
         "++12015550123",

@@ -122,7 +122,7 @@ impl Receiver {
 
     /// An endpoint whose certificate expired years ago.
     pub async fn start_expired(name: &str) -> Self {
-        Self::open(name, Beginning::Tls(accepting(certified(name, &[], DateTime::UNIX_EPOCH))), Then::Close).await
+        Self::open(name, Beginning::Tls(accepting(certified(name, &[], DateTime::UNIX_EPOCH + TimeDelta::days(10_000)))), Then::Close).await
     }
 
     /// An endpoint that refuses the versions of TLS that it is offered.

@@ -1,6 +1,7 @@
 //! A shop with something in every column that is sealed, and what depends on it.
 
 use portico::kernel::crypto::{ApplicationKey, sha256};
+use portico::kernel::ids::ProviderGrantId;
 use portico::operators::Role;
 use reqwest::Method;
 use secrecy::ExposeSecret;
@@ -54,6 +55,7 @@ impl Shop {
         let account = json!({ "account_sid": "AC7", "from": "+15005550006" });
         let provider = json!({ "channel": "sms", "kind": "twilio", "status": "inactive", "settings": account, "secret": "own-secret" });
         world.api(Method::POST, "/storefront/int/v1/message-providers").json(&provider).send().await.ok(201);
+        hold_grant(&world).await;
         let (recovery_codes, authenticator) = enrol(&world).await;
         Self { world, receiver, gateway, recovery_codes, authenticator, customers_app }
     }
@@ -66,6 +68,21 @@ impl Shop {
     pub fn old_key(&self) -> &str {
         &self.world.application_key_setting
     }
+}
+
+/// Keeps what an identity provider has granted to the app of a customer.
+async fn hold_grant(world: &World) {
+    let grant = ProviderGrantId::new(world.clock.now());
+    let sealed = world.application_key.seal(&format!("grant of an identity provider {grant}"), b"refresh-token");
+    sqlx::query(
+        "insert into provider_grants (id, store_id, provider, subject, customer_id, sealed_token, created_at)
+         select $1, store_id, 'idp_a', 'subject', id, $2, now() from customers limit 1",
+    )
+    .bind(grant.uuid())
+    .bind(sealed)
+    .execute(&world.pool)
+    .await
+    .unwrap();
 }
 
 /// Sets up the second factor of an operator; returns their recovery codes and the secret of their app.

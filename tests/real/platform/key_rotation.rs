@@ -41,7 +41,7 @@ async fn the_key_is_replaced_step_by_step_and_everything_works_at_each_step() {
     };
     let before = doctor(&both).await;
     let [old_name, new_name] = [&old, &new].map(|key| ApplicationKey::parse(&key.as_str().into()).unwrap().fingerprint().to_string());
-    assert!(before.contains(&format!("13 under the previous key {old_name}: run portico keys rotate before you drop it")), "{before}");
+    assert!(before.contains(&format!("14 under the previous key {old_name}: run portico keys rotate before you drop it")), "{before}");
     let rotated = printed(&["keys", "rotate"], &both).await;
     assert!(rotated.ends_with(&format!("Everything is sealed under the application key {new_name}.\n")), "{rotated}");
     assert!(rotated.contains("signing secrets of webhooks           1 of 2 sealed again\n"), "{rotated}");

@@ -57,6 +57,7 @@ const NOBODYS: &[(&str, &str)] = &[
     ("the beginning of a phone number", "+99"),
     ("a country such as DE", "ZZ"),
     ("a currency such as USD", "XXX"),
+    ("the name of an event such as order", "order.never"),
 ];
 
 /// A valid value of the parameter that no record has.
