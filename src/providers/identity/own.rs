@@ -43,7 +43,7 @@ pub enum OwnProvider {
     /// It signs identity tokens.
     Listed(Arc<Listed>),
     /// Provider C.
-    IdpC(IdpC),
+    IdpC(Box<IdpC>),
 }
 
 impl OwnSettings {
@@ -86,7 +86,7 @@ impl IdentityProviders {
         let client = if own.names_addresses() { safe } else { client(OWN_TIMEOUT)? };
         let provider = Provider::listed_as(name);
         if provider == Provider::IDP_C {
-            return self.own_c(own, client, clock).map(OwnProvider::IdpC);
+            return self.own_c(own, client, clock).map(|idp_c| OwnProvider::IdpC(Box::new(idp_c)));
         }
         if own.graph_url.is_some() {
             return Err(SettingsError::new("graph_url", "is for idp-c alone"));

@@ -377,9 +377,7 @@ async fn only_six_digits_in_a_string_are_a_guess() {
     let number: u64 = code.parse().unwrap();
     for guess in [
         json!(number),
-        Value::Null,
         json!([code]),
-        json!(""),
         json!("12345"),
         json!("1234567"),
         json!({ "$ne": 1 }),
@@ -392,8 +390,9 @@ async fn only_six_digits_in_a_string_are_a_guess() {
     ] {
         world.verify(PHONE, guess).await.refused(422, "code_invalid");
     }
-    let missing = json!({ "identity": PHONE });
-    world.storefront("customers/verify-code").json(&missing).send().await.refused(422, "body_invalid");
+    for missing in [json!({ "identity": PHONE }), json!({ "identity": PHONE, "code": null }), json!({ "identity": PHONE, "code": "" })] {
+        world.storefront("customers/verify-code").json(&missing).send().await.refused(422, "body_invalid");
+    }
     // None of these counted as a guess.
     world.verify(PHONE, code).await.ok(200);
 }

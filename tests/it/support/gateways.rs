@@ -71,7 +71,7 @@ impl World {
 }
 
 /// The signature header of a card provider.
-pub fn card_signature(secret: &str, body: impl AsRef<[u8]>, at: DateTime<Utc>) -> String {
+pub fn card_signature(secret: &str, body: &(impl AsRef<[u8]> + ?Sized), at: DateTime<Utc>) -> String {
     let time = at.timestamp();
     format!("t={time},v1={}", hex::encode(sha256(secret, &[format!("{time}.").as_bytes(), body.as_ref()].concat())))
 }
