@@ -31,7 +31,7 @@ async fn a_customer_sets_up_an_app_with_its_first_code_and_is_told() {
     assert_eq!(uri, format!("otpauth://totp/Acme%20Shop:ada%40example.com?secret={secret}&issuer=Acme%20Shop"));
     // Only the secret that was offered last counts, and nothing is asked for until then.
     let stale = app_code(&world, first["secret"].as_str().unwrap());
-    for code in [json!(stale), json!("12345"), json!(null)] {
+    for code in [json!(stale), json!("12345")] {
         post(&world, &ada, "totp", json!({ "code": code })).await.refused(422, "code_invalid");
     }
     assert_eq!(state(&world, &ada).await, json!({ "second_factor": null, "offered": true }));
