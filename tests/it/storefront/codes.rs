@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use futures::future::join_all;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::World;
 use crate::support::customers::{EMAIL, PHONE, home, registered, token, wrong};
