@@ -50,6 +50,8 @@ impl<K: Hash + Eq + Copy> Default for HeavyWork<K> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Mutex, mpsc};
+
     use futures::future::join_all;
 
     use super::*;
@@ -57,8 +59,18 @@ mod tests {
     #[tokio::test]
     async fn a_caller_has_a_few_places_and_leaves_some_to_others() {
         let heavy = HeavyWork::new();
-        let of_ada = join_all((0..MAX_OF_EACH + 1).map(|number| heavy.run("ada", move || number)));
-        let (of_ada, of_bob) = tokio::join!(of_ada, heavy.run("bob", || 7));
+        // All that is let in is busy until everybody has come.
+        let (gate, closed) = mpsc::channel::<()>();
+        let closed = Arc::new(Mutex::new(closed));
+        let work = |number| {
+            let closed = Arc::clone(&closed);
+            move || {
+                _ = closed.lock().unwrap().recv();
+                number
+            }
+        };
+        let of_ada = join_all((0..MAX_OF_EACH + 1).map(|number| heavy.run("ada", work(number))));
+        let (of_ada, of_bob, ()) = tokio::join!(of_ada, heavy.run("bob", work(7)), async { drop(gate) });
         let refused = of_ada.into_iter().filter_map(Result::err).map(|problem| problem.code()).collect::<Vec<_>>();
         assert_eq!((refused, of_bob.unwrap()), (vec![ProblemCode::Overloaded], 7));
         assert_eq!(heavy.run("ada", || 8).await.unwrap(), 8);
