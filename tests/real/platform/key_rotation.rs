@@ -185,7 +185,7 @@ async fn when_the_old_key_is_lost_half_way_what_it_alone_opens_is_named_and_the_
     assert!(said.contains("All others are sealed under the application key"), "{said}");
     let output = portico(&["doctor"], &settings).output().await.unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("no key opens 10 of 13: "), "{said}");
+    assert!(said.contains("no key opens 11 of 14: "), "{said}");
 
     let without = shop.world.rekeyed(&new, &[]);
     assert_eq!(call_back(&without, &shop.gateway, 1).await, 200);
