@@ -117,10 +117,21 @@ impl<T: Sent> Sent for Option<T> {
     const NEEDED: bool = false;
 
     fn schema() -> Value {
-        let mut schema = T::schema();
+        let mut schema = or_empty(T::schema());
         schema["type"] = json!([schema["type"], "null"]);
         schema
     }
+}
+
+/// The schema of what may be left out: a text may be empty as well.
+fn or_empty(mut schema: Value) -> Value {
+    if let Some(members) = schema.as_object_mut() {
+        members.shift_remove("minLength");
+        if let Some(pattern) = members.get_mut("pattern") {
+            *pattern = format!("^$|{}", pattern.as_str().unwrap_or_default()).into();
+        }
+    }
+    schema
 }
 
 impl<T: FieldType> Sent for Member<T> {
