@@ -40,7 +40,7 @@ where
 fn replay_doc() -> OperationDoc {
     let body = [
         ("since", Instant::schema()),
-        ("until", Instant::schema()),
+        ("until", Option::<Instant>::schema()),
         ("status", Repeatable::schema()),
         ("events", EventFilter::schema()),
         ("dry_run", json!({ "type": "boolean" })),
