@@ -39,9 +39,8 @@ pub fn routes() -> Routes<Storefront> {
     let opening = opening.refusing(codes::CODE_REFUSALS).refusing(&[ProblemCode::AccountExists, ProblemCode::Overloaded]);
     let opening = opening.refusing(registration_hooks::REFUSALS);
     let opening = opening.taking_body(RegistrationRequest::schema()).restricting("password", passwords::length());
-    let opening = opening
-        .restricting("name", json!({ "maxLength": customers::NAME_MAX_LEN }))
-        .needing_one_of(&["identity", "email", "phone"]);
+    let opening =
+        opening.restricting("name", json!({ "maxLength": customers::NAME_MAX_LEN })).needing_one_of(&["identity", "email", "phone"]);
     let routes = Routes::none().post("/customers/request-creation-code", asking, request_creation_code);
     routes.post("/customers", opening, register)
 }
