@@ -1,5 +1,13 @@
 //! What the end of an attempt means, and what to do about it.
 
+use crate::webhooks::TlsReason;
+
+/// What is told of a handshake that failed for no reason that is known.
+const HANDSHAKE_FAILED: (&str, &str) = (
+    "The certificate is not trusted, or the TLS handshake failed.",
+    "Check that the certificate is valid for this name, has not expired and is sent with its intermediate certificates.",
+);
+
 /// Two sentences for people: what happened, and the next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Advice {
@@ -67,34 +75,26 @@ pub fn advise(status: Option<u16>, error: Option<&str>, reason: Option<&str>) ->
 
 /// What happened, and the next step, when TLS failed for this reason.
 fn advise_on_tls(reason: Option<&str>) -> (&'static str, &'static str) {
-    match reason {
-        Some("certificate_expired") => ("The certificate has expired.", "Renew the certificate, and let the server load the new one."),
-        Some("certificate_not_yet_valid") => ("The certificate is not valid yet.", "Use a certificate that is valid now."),
-        Some("wrong_name") => (
-            "The certificate is for another name.",
-            "Use a certificate for the name in the URL, or the name of the certificate in the URL.",
-        ),
-        Some("unknown_authority") => (
-            "The certificate is from an authority that is not trusted, or its intermediate certificates are missing.",
-            "Let the server send its intermediate certificates, or name the authority in the setting webhooks.extra_root_certificates.",
-        ),
-        Some("certificate_revoked" | "certificate_invalid") => {
-            ("The certificate is not valid.", "Replace the certificate, and let the server load the new one.")
+    let Some(reason) = reason.and_then(|reason| reason.parse::<TlsReason>().ok()) else { return HANDSHAKE_FAILED };
+    let next = match reason {
+        TlsReason::CertificateExpired => "Renew the certificate, and let the server load the new one.",
+        TlsReason::CertificateNotYetValid => "Use a certificate that is valid now.",
+        TlsReason::WrongName => "Use a certificate for the name in the URL, or the name of the certificate in the URL.",
+        TlsReason::UnknownAuthority => {
+            "Let the server send its intermediate certificates, or name the authority in the setting webhooks.extra_root_certificates."
         }
-        Some("client_certificate") => (
-            "The endpoint wants a client certificate, and there is none.",
-            "Let the server accept requests to this address without one, and verify their signatures.",
-        ),
-        Some("protocol_too_old") => ("The endpoint speaks only versions of TLS before 1.2.", "Let the server speak TLS 1.2 or 1.3."),
-        Some("not_tls") => ("The endpoint does not speak TLS.", "Check the port in the URL: it must be that of HTTPS."),
-        Some("timeout") => {
-            ("The TLS handshake did not end in time.", "Check whether the server, or the proxy before it, has too much to do.")
+        TlsReason::CertificateRevoked | TlsReason::CertificateInvalid => {
+            return ("The certificate is not valid.", "Replace the certificate, and let the server load the new one.");
         }
-        _ => (
-            "The certificate is not trusted, or the TLS handshake failed.",
-            "Check that the certificate is valid for this name, has not expired and is sent with its intermediate certificates.",
-        ),
-    }
+        TlsReason::ClientCertificate => "Let the server accept requests to this address without one, and verify their signatures.",
+        TlsReason::ProtocolTooOld => "Let the server speak TLS 1.2 or 1.3.",
+        TlsReason::NotTls => "Check the port in the URL: it must be that of HTTPS.",
+        TlsReason::Timeout => {
+            return ("The TLS handshake did not end in time.", "Check whether the server, or the proxy before it, has too much to do.");
+        }
+        TlsReason::Other => return HANDSHAKE_FAILED,
+    };
+    (reason.sentence(), next)
 }
 
 #[cfg(test)]

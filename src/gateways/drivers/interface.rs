@@ -249,6 +249,11 @@ impl<'a> Incoming<'a> {
     }
 }
 
+/// Whether there is no value where a body is read: gateways send blank texts for what they do not have.
+pub fn is_blank(value: &Value) -> bool {
+    value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty())
+}
+
 /// Parses the settings of a driver; the error names the path of the setting.
 pub fn parse_settings<T: DeserializeOwned>(settings: &Map<String, Value>) -> Result<T, SettingsError> {
     serde_path_to_error::deserialize(Value::Object(settings.clone())).map_err(|error| {

@@ -15,7 +15,7 @@ use crate::providers::RouteName;
 use crate::providers::identity::graph::Graph;
 use crate::providers::identity::oidc::{IdentityTokens, TokenRules};
 use crate::providers::identity::outgoing::client;
-use crate::providers::identity::settings::{address, all_or_none, required};
+use crate::providers::identity::settings::{address, all_or_none, required, without_empty_items};
 use crate::providers::identity::{Flaw, NoAnswer, Provider, SettingsError, Subject, VerifiedIdentity, VerifyError};
 
 /// `[providers.idp_c]`
@@ -62,9 +62,7 @@ impl IdpCSettings {
         if !all_or_none(&[(issuers, !self.issuers.is_empty()), (jwks_url, self.jwks_url.is_some())])? {
             return Ok(None);
         }
-        if self.issuers.iter().any(|issuer| issuer.trim().is_empty()) {
-            return Err(SettingsError::new(issuers, "has an empty item"));
-        }
+        without_empty_items(issuers, &self.issuers)?;
         if self.verification == Some(Verification::None) {
             return Err(SettingsError::new(issuers, "cannot be set where ids are not verified: one person would have two accounts"));
         }

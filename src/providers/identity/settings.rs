@@ -34,6 +34,11 @@ pub(super) fn all_or_none(keys: &[(&str, bool)]) -> Result<bool, SettingsError> 
     }
 }
 
+pub(super) fn without_empty_items(setting: &str, list: &[String]) -> Result<(), SettingsError> {
+    let has_one = list.iter().any(|item| item.trim().is_empty());
+    if has_one { Err(SettingsError::new(setting, "has an empty item")) } else { Ok(()) }
+}
+
 pub(super) fn required<T>(setting: &str, value: Option<T>) -> Result<T, SettingsError> {
     value.ok_or_else(|| SettingsError::new(setting, "is not set"))
 }

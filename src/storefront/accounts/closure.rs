@@ -20,14 +20,13 @@ use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonOptions;
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::openapi::object;
-use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
+use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::SignedInCustomer;
 use crate::storefront::accounts::own_code::Asking;
 use crate::storefront::accounts::{ending, known_devices, social, take_back};
 use crate::storefront::audit::ClientInfo;
 use crate::storefront::challenges::Shown;
-use crate::storefront::codes::{self, Issued, Submission, SubmittedCode, Target, VerifiedCode};
-use crate::storefront::customers::Customer;
+use crate::storefront::codes::{self, CheckError, Issued, Submission, SubmittedCode, Target, VerifiedCode};
 use crate::storefront::guessing::Client;
 use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::purpose::Purpose;
@@ -88,14 +87,9 @@ impl IntoResponse for Asked {
     }
 }
 
-/// Whether a code can be sent to the customer.
-fn has_proven_contact(customer: &Customer) -> bool {
-    customer.proven_phone().is_some() || customer.proven_email().is_some()
-}
-
 async fn ask(asking: Asking<'_>) -> Result<Asked, Problem> {
     let Asking { storefront, caller, .. } = asking;
-    if !has_proven_contact(&caller.customer) {
+    if !caller.customer.has_proven_contact() {
         caller.require_fresh(storefront).await?;
         return Ok(Asked::BySignIn);
     }
@@ -153,7 +147,7 @@ async fn verify(
     client: Client,
     code: SubmittedCode,
 ) -> Result<Option<VerifiedCode>, Problem> {
-    if matches!(code, SubmittedCode::Missing) && !has_proven_contact(&caller.customer) {
+    if matches!(code, SubmittedCode::Missing) && !caller.customer.has_proven_contact() {
         caller.require_fresh(storefront).await?;
         return Ok(None);
     }
@@ -171,7 +165,7 @@ async fn close(storefront: &Storefront, caller: &SignedInCustomer, verified_code
     match verified_code {
         Some(verified_code) => verified_code.consume(&mut tx, now).await?,
         // A contact was proven meanwhile, in another session: now a code can be sent.
-        None if has_proven_contact(&customer) => return Err(FieldErrors::one("code", Sentence::new("{} is required.").with("code"))),
+        None if customer.has_proven_contact() => return Err(CheckError::Missing.into()),
         None => {}
     }
     if !close_account(&mut tx, caller.origin(), id, now).await? {

@@ -12,8 +12,7 @@ pub fn remain<'a>(
     providers: &ProvidersOfCompany,
     mut links: impl Iterator<Item = &'a Link>,
 ) -> bool {
-    let has_contact = customer.proven_phone().is_some() || customer.proven_email().is_some();
     let has_password = customer.password_hash.is_some() && (customer.phone.is_some() || customer.email.is_some());
     let opens = |link: &Link| link.suspended_at.is_none() && providers.offers(&link.provider);
-    has_contact || has_password || has_passkey || links.any(opens)
+    customer.has_proven_contact() || has_password || has_passkey || links.any(opens)
 }

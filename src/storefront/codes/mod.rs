@@ -26,7 +26,7 @@ use crate::kernel::ids::CustomerId;
 use crate::kernel::json;
 
 pub use asker::{Asker, Handle, Request};
-pub use check::{CODE_REFUSALS, Submission, VerifiedCode, check};
+pub use check::{CODE_REFUSALS, CheckError, Submission, VerifiedCode, check};
 pub use issue::{IssueRequest, Issued, channels_for, issue};
 pub use issue_error::{MAIL_REFUSALS, TEXT_REFUSALS};
 pub use queries::{SentCode, find_lockout, forget_codes, forget_open_codes, forget_wrong_codes, list_sent, sweep_codes, was_requested_by};

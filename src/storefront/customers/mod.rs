@@ -142,6 +142,11 @@ impl Customer {
         self.phone_verified_at?;
         self.phone.as_deref().and_then(|phone| PhoneNumber::parse(phone).ok())
     }
+
+    /// Whether a code can be sent to this customer.
+    pub fn has_proven_contact(&self) -> bool {
+        self.proven_phone().is_some() || self.proven_email().is_some()
+    }
 }
 
 /// Publishes an event about a customer, in the transaction that changes the customer.

@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::customers::{EMAIL, PASSWORD, PHONE, token, wrong};
-use crate::support::identity_provider::{IdentityProvider, claims_of_a, rsa};
+use crate::support::identity_provider::{IdentityProvider, sign_in_with_a};
 use crate::support::receiver::{Received, Reply};
 use crate::support::{Answer, World, database};
 
@@ -66,18 +66,14 @@ async fn close_without_code(world: &World, token: &str) -> [Answer; 2] {
 async fn an_account_that_is_known_by_a_provider_alone_is_closed_after_signing_in_with_it_again() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
-    let sign_in = async || {
-        let body = json!({ "identityToken": rsa().sign(&claims_of_a(&world, "7")) });
-        token(&world.storefront("customers/login-with-idp-a").json(&body).send().await.ok(200))
-    };
-    let ada = sign_in().await;
+    let ada = sign_in_with_a(&world, "7").await;
     world.pass(TimeDelta::hours(1));
     // Whoever has found the token only cannot.
     for stale in close_without_code(&world, &ada).await {
         let refused = stale.refused(403, "fresh_sign_in_required");
         assert_eq!((&refused["ways"], &refused["contacts"]), (&json!(["sign_in"]), &json!({})));
     }
-    let [asked, closed] = close_without_code(&world, &sign_in().await).await;
+    let [asked, closed] = close_without_code(&world, &sign_in_with_a(&world, "7").await).await;
     assert_eq!(asked.ok(200), json!({ "status": "ok", "method": "sign_in" }));
     assert_eq!(closed.ok(200), json!({ "status": "ok" }));
     world.storefront_get("customers/me").token(&ada).send().await.refused(401, "customer_token_invalid");

@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::customers::{EMAIL, PASSWORD, PHONE, home, login, me, token, wrong};
-use crate::support::identity_provider::{IdentityProvider, claims_of_a, rsa};
+use crate::support::identity_provider::{IdentityProvider, sign_in_with_a};
 use crate::support::{Answer, World};
 
 const NEW_PHONE: &str = "+12015550199";
@@ -144,18 +144,14 @@ async fn a_session_that_another_instance_has_ended_confirms_nothing() {
 async fn a_customer_with_a_provider_alone_signs_in_with_it_again() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
-    let sign_in = async || {
-        let body = json!({ "identityToken": rsa().sign(&claims_of_a(&world, "7")) });
-        token(&world.storefront("customers/login-with-idp-a").json(&body).send().await.ok(200))
-    };
-    let ada = sign_in().await;
+    let ada = sign_in_with_a(&world, "7").await;
     world.pass(TimeDelta::hours(1));
     let refusal = post(&world, &ada, "customers/request-email-verification", json!({ "email": EMAIL })).await;
     let refusal = refusal.refused(403, "fresh_sign_in_required");
     assert_eq!((&refusal["ways"], &refusal["contacts"]), (&json!(["sign_in"]), &json!({})));
     post(&world, &ada, "customers/request-step-up", json!({})).await.refused(422, "contact_missing");
     post(&world, &ada, "customers/confirm-step-up", json!({ "password": PASSWORD })).await.refused(401, "credentials_invalid");
-    let again = sign_in().await;
+    let again = sign_in_with_a(&world, "7").await;
     post(&world, &again, "customers/request-email-verification", json!({ "email": EMAIL })).await.ok(200);
 }
 

@@ -15,6 +15,7 @@ use wiremock::matchers::{method, path, query_param};
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use crate::support::World;
+use crate::support::customers::token;
 
 /// The ids of our apps at both token-signing providers.
 pub const APP: &str = "com.acme.shop";
@@ -307,4 +308,10 @@ pub fn with(value: &Value, members: Value) -> Value {
     target.extend(members.as_object().unwrap().clone());
     target.retain(|_, value| !value.is_null());
     changed
+}
+
+/// Signs somebody in with provider A, who registers by it the first time, and returns the token.
+pub async fn sign_in_with_a(world: &World, subject: &str) -> String {
+    let body = json!({ "identityToken": rsa().sign(&claims_of_a(world, subject)) });
+    token(&world.storefront("customers/login-with-idp-a").json(&body).send().await.ok(200))
 }

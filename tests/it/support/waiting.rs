@@ -17,13 +17,21 @@ pub async fn in_time<T>(what: &str, awaited: impl Future<Output = T>) -> T {
 }
 
 /// Waits until the condition holds. `what` states it.
-pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let holding = async {
-        let mut pause = FIRST_PAUSE;
-        while !holds().await {
-            sleep(pause).await;
-            pause = LONGEST_PAUSE.min(2 * pause);
-        }
-    };
-    in_time(what, holding).await;
+pub async fn until(what: &str, holds: impl AsyncFnMut() -> bool) {
+    in_time(what, holding(holds)).await;
+}
+
+/// Waits until the condition holds, or says what there was instead.
+pub async fn until_or_say(what: &str, holds: impl AsyncFnMut() -> bool, saw: impl AsyncFnOnce() -> String) {
+    if timeout(PATIENCE, Box::pin(holding(holds))).await.is_err() {
+        panic!("waited {PATIENCE:?} in vain until {what}; there was {}", saw().await);
+    }
+}
+
+async fn holding(mut holds: impl AsyncFnMut() -> bool) {
+    let mut pause = FIRST_PAUSE;
+    while !holds().await {
+        sleep(pause).await;
+        pause = LONGEST_PAUSE.min(2 * pause);
+    }
 }

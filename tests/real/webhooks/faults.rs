@@ -12,7 +12,7 @@ use tokio::process::Child;
 use crate::support::World;
 use crate::support::program::{ask_to_stop, portico};
 use crate::support::receiver::{Receiver, authority, event_ids};
-use crate::support::waiting::{in_time, until};
+use crate::support::waiting::{in_time, until_or_say};
 
 /// A worker on the world's database, in its own process.
 fn worker(world: &World) -> Child {
@@ -23,6 +23,21 @@ fn worker(world: &World) -> Child {
         ("webhooks.extra_root_certificates", authority().certificate_path().to_str().unwrap()),
     ];
     portico(&["serve"], &settings).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// What has not been delivered yet, and why.
+async fn left(world: &World) -> String {
+    let sql = "select coalesce(string_agg(row::text, ', '), 'nothing else') from (
+                   select 'in flight', in_flight.worker in (select id from workers), to_jsonb(in_flight) from in_flight
+                   union all select 'waiting', null, to_jsonb(waiting) from waiting
+                   union all select 'closed', null, to_jsonb(deliveries) from deliveries where state <> 'delivered'
+                   union all select 'attempted', null, to_jsonb(attempts) - 'request_headers' from attempts where error <> 'interrupted'
+                   union all select 'endpoint', null, to_jsonb(endpoints) from endpoints
+                   union all select 'lease', null, to_jsonb(leases) from leases
+                   union all select 'outbox', null, to_jsonb(count(*)) from outbox
+                   union all select 'now', null, to_jsonb(clock_timestamp())
+               ) as row";
+    sqlx::query_scalar(sql).fetch_one(&world.pool).await.unwrap()
 }
 
 #[tokio::test]
@@ -45,7 +60,8 @@ async fn a_worker_killed_eight_times_in_a_drain_delivers_everything_and_claims_n
     let mut last = worker(&world);
     // What arrived just before a kill was not recorded, and is sent again.
     let delivered = async || world.count("select count(*) from deliveries where state = 'delivered'").await;
-    until("everything is recorded as delivered", async || delivered().await >= EVENTS as i64).await;
+    let all = async || delivered().await >= EVENTS as i64;
+    until_or_say("everything is recorded as delivered", all, async || left(&world).await).await;
     assert_eq!(event_ids(&receiver.received()), published);
     ask_to_stop(&last);
     assert!(in_time("the worker exits", last.wait()).await.unwrap().success(), "the worker finishes the deliveries in flight and exits");

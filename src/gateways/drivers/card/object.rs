@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::gateways::drivers::{NotUnderstood, Remarks};
+use crate::gateways::drivers::{NotUnderstood, Remarks, is_blank};
 use crate::gateways::facts::{Fact, FactKind};
 use crate::gateways::money::{Currency, Unit, minor_units};
 /// The unit of the provider's amounts ("Supported currencies", zero-decimal currencies and special cases): two currencies without decimals come in
@@ -40,7 +40,7 @@ impl<'a> Object<'a> {
     /// The value at a JSON pointer without escapes; an empty text is none. [`Value::pointer`] would copy every step to unescape it.
     pub fn get(&self, pointer: &str) -> Option<&'a Value> {
         let value = pointer.split('/').skip(1).try_fold(self.object, |value, member| value.get(member))?;
-        Some(value).filter(|value| !is_empty(value))
+        Some(value).filter(|value| !is_blank(value))
     }
 
     pub fn text(&self, pointer: &str) -> Option<&'a str> {
@@ -82,7 +82,7 @@ impl<'a> Object<'a> {
 
     /// The total of all refunds of a charge before the event.
     pub fn refunded_before(&self) -> Result<Option<i64>, NotUnderstood> {
-        let before = self.before.and_then(|before| before.get("amount_refunded")).filter(|value| !is_empty(value));
+        let before = self.before.and_then(|before| before.get("amount_refunded")).filter(|value| !is_blank(value));
         before.map(|value| self.minor_units("previous_attributes.amount_refunded", value)).transpose()
     }
 
@@ -91,19 +91,14 @@ impl<'a> Object<'a> {
         Ok(Fact { amount: Some(self.amount(pointers)?), currency: Some(self.currency()?), ..self.fact(kind, remarks) })
     }
 
-    /// A fact with an amount if there is one.
+    /// A fact with an amount if there is one. One that cannot be read is remarked upon.
     pub fn note(&self, kind: FactKind, pointers: &[&str], remarks: &mut Remarks) -> Fact {
-        let fact = self.fact(kind, remarks);
-        if pointers.iter().all(|pointer| self.get(pointer).is_none()) {
-            return fact;
-        }
-        match (self.amount(pointers), self.currency()) {
-            (Ok(amount), Ok(currency)) => Fact { amount: Some(amount), currency: Some(currency), ..fact },
-            (Err(NotUnderstood(why)), _) | (_, Err(NotUnderstood(why))) => {
+        self.sum(kind, pointers, remarks).unwrap_or_else(|NotUnderstood(why)| {
+            if pointers.iter().any(|pointer| self.get(pointer).is_some()) {
                 remarks.add(why);
-                fact
             }
-        }
+            self.fact(kind, remarks)
+        })
     }
 
     /// A fact with the order and customer that the shop attached to the payment.
@@ -113,9 +108,4 @@ impl<'a> Object<'a> {
         let customer = named(&["/metadata/customer_id", "/metadata/customer_uuid", "/metadata/customer"]);
         Fact { order: remarks.id("order", order), customer: remarks.id("customer", customer), ..Fact::new(kind) }
     }
-}
-
-/// Whether there is no value: empty is not found.
-fn is_empty(value: &Value) -> bool {
-    value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty())
 }

@@ -6,6 +6,7 @@ use axum::http::HeaderName;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use crate::gateways::drivers::is_blank;
 use crate::gateways::facts::Normalised;
 use crate::gateways::money::{Currency, Unit};
 
@@ -238,8 +239,7 @@ impl TryFrom<PointerForm> for Pointer {
 
 impl Pointer {
     pub fn find<'a>(&self, body: &'a Value) -> Option<&'a Value> {
-        let is_empty = |value: &Value| value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty());
-        self.0.iter().find_map(|pointer| body.pointer(pointer).filter(|value| !is_empty(value)))
+        self.0.iter().find_map(|pointer| body.pointer(pointer).filter(|value| !is_blank(value)))
     }
 
     /// A string, or a number as a string: gateways send ids as either.

@@ -80,7 +80,6 @@ impl OidcSettings {
             email_vouched_by: email_verified(),
             token_field: TokenField::default(),
             fields: FIELDS.to_vec(),
-            _hashed_nonces: false,
             client_id: None,
             client_secret: SecretString::default(),
             token_url: None,

@@ -10,7 +10,7 @@ use crate::kernel::settings;
 use crate::providers::RouteName;
 use crate::providers::address::{NOT_SECURE, is_secure};
 use crate::providers::identity::oidc::form::{Field, Form, FurtherField, TokenField};
-use crate::providers::identity::settings::{address, all_or_none, required};
+use crate::providers::identity::settings::{address, all_or_none, required, without_empty_items};
 use crate::providers::identity::{Provider, SettingsError};
 
 /// An entry of `[[providers.oidc]]`: `docs/identity-providers.md`.
@@ -40,9 +40,6 @@ pub struct OidcSettings {
     /// The fields that a request may have besides the token and the nonce.
     #[serde(default, deserialize_with = "settings::list")]
     pub fields: Vec<FurtherField>,
-    /// Without effect: the digest of a nonce always counts as the nonce. Files from before have this key.
-    #[serde(default, rename = "hashed_nonces")]
-    pub(super) _hashed_nonces: bool,
     /// The client id for the exchange of authorization codes.
     #[serde(default, deserialize_with = "settings::optional")]
     pub client_id: Option<String>,
@@ -151,9 +148,7 @@ impl OidcSettings {
         for (key, list) in
             [(setting("issuers"), &self.issuers), (apps_key.clone(), apps), (setting("email_vouched_by"), &self.email_vouched_by)]
         {
-            if list.iter().any(|item| item.trim().is_empty()) {
-                return Err(SettingsError::new(&key, "has an empty item"));
-            }
+            without_empty_items(&key, list)?;
         }
         let is_offered = all_or_none(&[
             (&setting("issuers"), !self.issuers.is_empty()),

@@ -9,7 +9,7 @@ use super::{ada, id};
 use crate::support::World;
 use crate::support::authenticator::Passkey;
 use crate::support::customers::{EMAIL, PHONE, token};
-use crate::support::identity_provider::{IdentityProvider, claims_of_a, rsa};
+use crate::support::identity_provider::{IdentityProvider, sign_in_with_a};
 
 #[tokio::test]
 async fn a_passkey_is_made_in_the_fresh_session_that_asked_for_it() {
@@ -105,8 +105,7 @@ async fn a_passkey_that_is_the_last_way_in_stays() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     world.change_store(json!({ "passkey_domain": super::DOMAIN })).await.ok(200);
-    let body = json!({ "identityToken": rsa().sign(&claims_of_a(&world, "7")) });
-    let ada = token(&world.storefront("customers/login-with-idp-a").json(&body).send().await.ok(200));
+    let ada = sign_in_with_a(&world, "7").await;
     let passkey = world.passkey(&ada).await;
     let unlink = || world.request(Method::DELETE, "/storefront/v1/customers/providers/idp-a").key(&world.store_key).token(&ada).send();
     unlink().await.ok(200);
