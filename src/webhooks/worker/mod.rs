@@ -4,7 +4,8 @@
 //! for. Each claimed delivery is sent by a task of its own, so a slow endpoint does not delay others. A *recorder* records finished
 //! attempts in batches: all that have finished since the last write or are about to finish. With them it claims the next deliveries
 //! to endpoints with a backlog; all other permits are released, and only after the write. A database outage therefore stops claiming
-//! by itself, and the results of attempts made meanwhile wait in memory to be recorded. As long as they run, the *heart* beats.
+//! by itself, and the results of attempts made meanwhile wait in memory to be recorded. From before the first claim until all is recorded,
+//! the *heart* beats.
 //! What is claimed for an endpoint that answers quickly is some deliveries [`ahead`] of what it may have at once.
 //!
 //! These tasks share a few [`tracks`](crate::webhooks::tracks). The [`heavy`] ones have a dispatcher and a recorder each, for companies
@@ -56,9 +57,11 @@ use crate::webhooks::tracks::Track;
 use crate::webhooks::worker::claimer::Claimer;
 use crate::webhooks::worker::dispatcher::Dispatcher;
 use crate::webhooks::worker::fan_out::FanOut;
+use crate::webhooks::worker::heart::Heart;
 use crate::webhooks::worker::heavy::{Heavy, HeavyDispatcher};
 use crate::webhooks::worker::launcher::{Launcher, ToRecorder};
 use crate::webhooks::worker::recorder::Recorder;
+use crate::webhooks::worker::rounds::Rounds;
 use crate::webhooks::worker::shortcut::ShortcutClaimer;
 use crate::webhooks::worker::wake::Wake;
 use crate::webhooks::{Attempt, Claimed, Webhooks, cancellation, failing, replays, retention};
@@ -92,29 +95,40 @@ impl Webhooks {
         }
         let launcher = Arc::new(Launcher::new(self.clone(), lifecycle.clone(), Arc::clone(wake), Arc::clone(heavy), ways));
         lifecycle.spawn(Arc::clone(&launcher).keep_lines_short());
-        let mut recorders = Vec::new();
+        let (mut recorders, heart) = (Vec::new(), Arc::new(Heart::default()));
         for (track, in_flight, results) in ends {
             let recorder = Recorder::new(track, self.clone(), lifecycle.clone(), Arc::clone(wake), in_flight, Arc::downgrade(&launcher));
             recorders.push(recorder.run(results));
             let fan_out = FanOut { track, webhooks: self.clone(), wake: Arc::clone(wake), launcher: Arc::clone(&launcher) };
-            let progress = self.progress.begin();
             match track {
                 Track::Heavy(number) => {
                     let dispatcher = HeavyDispatcher::new(number, Arc::clone(heavy), fan_out);
-                    lifecycle.spawn(rounds::run(dispatcher, lifecycle.clone(), progress));
+                    self.start_rounds(dispatcher, lifecycle, &heart);
                 }
                 Track::Light | Track::Lanes => {
                     let dispatcher = Dispatcher::new(fan_out, Arc::clone(heavy));
-                    lifecycle.spawn(rounds::run(dispatcher, lifecycle.clone(), progress));
+                    self.start_rounds(dispatcher, lifecycle, &heart);
                 }
             }
         }
         let recorders = async { _ = join_all(recorders).await };
-        lifecycle.spawn(heart::beat_during(self.clone(), recorders));
+        let beating = Arc::clone(&heart).beat_during(self.clone(), recorders);
+        lifecycle.spawn(beating);
         let shortcut = ShortcutClaimer::new(self.clone(), Arc::clone(wake), Arc::clone(&launcher));
-        lifecycle.spawn(rounds::run(shortcut, lifecycle.clone(), self.progress.begin()));
+        self.start_rounds(shortcut, lifecycle, &heart);
         let claimer = Claimer::new(self.clone(), Arc::clone(wake), launcher);
-        lifecycle.spawn(rounds::run(claimer, lifecycle.clone(), self.progress.begin()));
+        self.start_rounds(claimer, lifecycle, &heart);
+    }
+
+    /// Starts a task that claims. It begins when the others know that this worker lives, so that they notice if it dies.
+    fn start_rounds(&self, task: impl Rounds + 'static, lifecycle: &Lifecycle, heart: &Arc<Heart>) {
+        let rounds = rounds::run(task, lifecycle.clone(), self.progress.begin());
+        let (heart, stopping) = (Arc::clone(heart), lifecycle.stopping().clone());
+        lifecycle.spawn(async move {
+            if stopping.run_until_cancelled(heart.beats()).await.is_some() {
+                rounds.await;
+            }
+        });
     }
 
     /// Does everything that is due now, once, and returns the number of attempts made. Tests use this instead of a running worker.

@@ -40,6 +40,27 @@ async fn a_worker_killed_between_sending_and_recording_has_it_delivered_again_wi
 }
 
 #[tokio::test]
+async fn a_worker_takes_nothing_before_its_first_sign_of_life() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    world.publish_many(3).await;
+    let slow_signs_of_life = "
+        create function hesitate() returns trigger language plpgsql as $$ begin perform pg_sleep(0.3); return new; end $$;
+        create trigger hesitate before insert on workers for each row execute function hesitate();
+        create table strangers (worker uuid);
+        create function note_strangers() returns trigger language plpgsql as $$
+        begin
+            insert into strangers select new.worker where not exists (select from workers where id = new.worker);
+            return new;
+        end $$;
+        create trigger note_strangers before insert on in_flight for each row execute function note_strangers();";
+    sqlx::raw_sql(slow_signs_of_life).execute(&world.pool).await.unwrap();
+    world.state.webhooks.start_worker(&world.lifecycle);
+    receiver.waits_for(3).await;
+    assert_eq!(world.count("select count(*) from strangers").await, 0, "if it died now, another one would notice");
+}
+
+#[tokio::test]
 async fn an_interrupted_attempt_costs_no_retry_but_not_for_ever() {
     let world = World::new().await;
     let (receiver, _) = world.subscriber("shop.test").await;

@@ -1,6 +1,7 @@
 //! At-least-once delivery despite faults of the worker and the database (architecture, An event). `endpoints.rs` tests faults of
 //! endpoints.
 
+use std::collections::BTreeSet;
 use std::process::Stdio;
 
 use portico::kernel::crypto::random_bytes;
@@ -12,7 +13,7 @@ use tokio::process::Child;
 use crate::support::World;
 use crate::support::program::{ask_to_stop, portico};
 use crate::support::receiver::{Receiver, authority, event_ids};
-use crate::support::waiting::{in_time, until_or_say};
+use crate::support::waiting::{in_time, until, until_or_say};
 
 /// A worker on the world's database, in its own process.
 fn worker(world: &World) -> Child {
@@ -23,6 +24,12 @@ fn worker(world: &World) -> Child {
         ("webhooks.extra_root_certificates", authority().certificate_path().to_str().unwrap()),
     ];
     portico(&["serve"], &settings).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// The sessions of the program and of this world.
+async fn sessions(world: &World) -> BTreeSet<i32> {
+    let sql = "select pid from pg_stat_activity where datname = current_database() and application_name like 'portico%'";
+    sqlx::query_scalar::<_, i32>(sql).fetch_all(&world.pool).await.unwrap().into_iter().collect()
 }
 
 /// What has not been delivered yet, and why.
@@ -49,10 +56,13 @@ async fn a_worker_killed_eight_times_in_a_drain_delivers_everything_and_claims_n
     world.subscribe(&receiver, json!({})).await;
     let published = world.publish_many(EVENTS).await;
     for _ in 0..8 {
-        let [more] = random_bytes();
+        let ([more], others) = (random_bytes(), sessions(&world).await);
         let mut killed = worker(&world);
         receiver.waits_for((receiver.count() + 50 + usize::from(more % 50)).min(EVENTS)).await;
         killed.kill().await.unwrap();
+        // A statement that was under way may still commit.
+        let ended = async || sessions(&world).await.is_subset(&others);
+        until("the sessions of the killed worker have ended", ended).await;
         // A minute passes, so its leases expire: those of its deliveries, and that of the instance that keeps house.
         let minute = "update in_flight set claimed_at = claimed_at - interval '1 minute'; update leases set held_until = held_until - interval '1 minute'";
         sqlx::raw_sql(minute).execute(&world.pool).await.unwrap();
