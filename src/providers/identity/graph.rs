@@ -1,12 +1,9 @@
 //! Verification of access tokens of provider C: the person and the app that a token was issued to.
 //!
 //! The provider is asked about a token with the app's own one, and says of both that it does not accept them in the same words. So when it says
-//! that, it is asked about the app's own token too, unless it has accepted that a moment ago: what is wrong with our app is no wrong proof.
+//! that, it is asked about the app's own token too: what is wrong with our app is no wrong proof.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
-
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use reqwest::{Client, RequestBuilder};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -20,8 +17,6 @@ use crate::providers::identity::{Flaw, Subject, VerifyError};
 
 /// Seconds after which a retry is recommended if the provider did not respond.
 const RETRY_AFTER_SECONDS: u64 = 5;
-/// How long the app's credentials count as right after the provider has accepted them.
-const ACCEPTED_FOR: TimeDelta = TimeDelta::minutes(1);
 
 /// The client of the provider's API, with the app's credentials.
 #[derive(Clone, Debug)]
@@ -31,20 +26,11 @@ pub(super) struct Graph {
     app_id: String,
     app_secret: SecretString,
     clock: Clock,
-    /// When the provider last accepted the app's credentials, in seconds since 1970.
-    accepted_at: Arc<AtomicI64>,
 }
 
 #[derive(Deserialize)]
 struct Inspection {
     data: Inspected,
-}
-
-/// What the provider says of a token.
-enum Answered {
-    Inspected(Inspected),
-    /// It does not accept a token: this one, or the app's own.
-    Refused,
 }
 
 /// The provider's description of an access token.
@@ -70,14 +56,13 @@ impl Graph {
         if let Ok(mut path) = debug_token.path_segments_mut() {
             path.pop_if_empty().push("debug_token");
         }
-        Self { client, debug_token, app_id, app_secret, clock, accepted_at: Arc::new(AtomicI64::new(i64::MIN)) }
+        Self { client, debug_token, app_id, app_secret, clock }
     }
 
     /// Checks that the token was issued to this app for this person and is still valid.
     pub(super) async fn confirm(&self, access_token: &SecretString, subject: &Subject) -> Result<(), VerifyError> {
-        let now = self.clock.now();
-        match self.inspect(access_token, now).await {
-            Ok(Some(inspected)) if inspected.is_of(&self.app_id, subject.as_str(), now) => Ok(()),
+        match self.inspect(access_token).await {
+            Ok(Some(inspected)) if inspected.is_of(&self.app_id, subject.as_str(), self.clock.now()) => Ok(()),
             Ok(_) => Err(Flaw::NotConfirmed.into()),
             Err(NoAnswer::Credentials) => {
                 tracing::error!("provider C refuses the app: its id or its secret is wrong");
@@ -93,26 +78,16 @@ impl Graph {
     /// Checks that the provider accepts the app's credentials. The app's own token is both the token to inspect and the
     /// authorization.
     pub(super) async fn introduce(&self) -> Result<(), NoAnswer> {
-        match self.ask_about(&self.app_token()).await? {
-            Answered::Inspected(_) => Ok(()),
-            Answered::Refused => Err(NoAnswer::Credentials),
-        }
+        self.ask_about(&self.app_token()).await?.map(drop).ok_or(NoAnswer::Credentials)
     }
 
     /// Returns the provider's description of a token, or `None` if it does not accept the token.
-    async fn inspect(&self, access_token: &SecretString, now: DateTime<Utc>) -> Result<Option<Inspected>, NoAnswer> {
-        match self.ask_about(access_token).await? {
-            Answered::Inspected(inspected) => {
-                self.accepted_at.store(now.timestamp(), Ordering::Relaxed);
-                Ok(Some(inspected))
-            }
-            Answered::Refused => {
-                if self.accepted_at.load(Ordering::Relaxed) < (now - ACCEPTED_FOR).timestamp() {
-                    self.introduce().await?;
-                }
-                Ok(None)
-            }
+    async fn inspect(&self, access_token: &SecretString) -> Result<Option<Inspected>, NoAnswer> {
+        let inspected = self.ask_about(access_token).await?;
+        if inspected.is_none() {
+            self.introduce().await?;
         }
+        Ok(inspected)
     }
 
     fn app_token(&self) -> SecretString {
@@ -127,11 +102,12 @@ impl Graph {
         self.client.get(url)
     }
 
-    async fn ask_about(&self, token: &SecretString) -> Result<Answered, NoAnswer> {
+    /// Returns what the provider says of a token, or `None` if it does not accept a token: this one, or the app's own.
+    async fn ask_about(&self, token: &SecretString) -> Result<Option<Inspected>, NoAnswer> {
         let answer = ask(self.question(token)).await?;
         if let (400 | 401 | 403, Ok(Refusal { error })) = (answer.status.as_u16(), read(&answer.body)) {
             return match error.about() {
-                About::Token => Ok(Answered::Refused),
+                About::Token => Ok(None),
                 About::App => Err(NoAnswer::Credentials),
                 About::Provider => Err(error.code.map_or(NoAnswer::Status(answer.status), NoAnswer::Error)),
             };
@@ -139,7 +115,7 @@ impl Graph {
         let Inspection { data } = read(&answer.success()?)?;
         match data.error {
             Some(error) if error.kept_it_from_looking() => Err(error.code.map_or(NoAnswer::NotUnderstood, NoAnswer::Error)),
-            _ => Ok(Answered::Inspected(data)),
+            _ => Ok(Some(data)),
         }
     }
 }

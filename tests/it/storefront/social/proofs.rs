@@ -96,6 +96,12 @@ async fn graph_says(idp: &IdentityProvider, data: Value) {
     idp.answer("GET", "/graph/v1.0/debug_token", ResponseTemplate::new(200).set_body_json(json!({ "data": data }))).await;
 }
 
+/// The graph accepts the app's own token.
+async fn graph_accepts_the_app(idp: &IdentityProvider) {
+    let of_the_app = json!({ "data": { "app_id": "4711", "type": "APP", "is_valid": true } });
+    idp.answer_about("4711|graph secret", ResponseTemplate::new(200).set_body_json(of_the_app)).await;
+}
+
 fn proof(user_id: &str) -> Value {
     json!({ "idpCUserId": user_id, "accessToken": "t0ken", "email": EMAIL, "name": "Ada" })
 }
@@ -152,6 +158,7 @@ async fn an_access_token_refused_by_the_provider_is_refused() {
     }
     let refusal = ResponseTemplate::new(400).set_body_json(json!({ "error": { "message": "oops", "code": 190 } }));
     idp.answer("GET", "/graph/v1.0/debug_token", refusal).await;
+    graph_accepts_the_app(&idp).await;
     login(&world, "idp-c", proof("7")).await.refused(401, "identity_not_verified");
 
     let asked = idp.asked("/graph/v1.0/debug_token").await.len();
@@ -229,6 +236,9 @@ async fn trouble_at_the_provider_is_not_the_customers_fault() {
 async fn a_wrong_secret_of_the_app_is_not_the_customers_fault_either() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
+    // The secret is replaced at the provider in the moment after a sign-in.
+    graph_says(&idp, inspected("7")).await;
+    login(&world, "idp-c", proof("7")).await.ok(200);
     // The provider says of both tokens in the same words that it does not take them.
     for error in [json!({ "code": 190 }), json!({ "code": 100 }), json!({ "code": 101 })] {
         idp.answer("GET", "/graph/v1.0/debug_token", graph_error(error)).await;
@@ -237,8 +247,7 @@ async fn a_wrong_secret_of_the_app_is_not_the_customers_fault_either() {
     }
     // The app's own is taken, so it was the customer's.
     idp.answer("GET", "/graph/v1.0/debug_token", graph_error(json!({ "code": 190 }))).await;
-    let of_the_app = json!({ "data": { "app_id": "4711", "type": "APP", "is_valid": true } });
-    idp.answer_about("4711|graph secret", ResponseTemplate::new(200).set_body_json(of_the_app)).await;
+    graph_accepts_the_app(&idp).await;
     login(&world, "idp-c", proof("7")).await.refused(401, "identity_not_verified");
 }
 
