@@ -157,10 +157,12 @@ impl IdpC {
         if let (Some(tokens), Some(token)) = (&self.tokens, proof.identity_token) {
             return tokens.identify(Provider::IDP_C, token, (proof.user_id, proof.nonce)).await;
         }
-        let subject = Subject::parse(proof.user_id.unwrap_or_default())?;
+        // Nothing here can judge an identity token, so it is no wrong proof.
+        let missing = || if proof.identity_token.is_some() { VerifyError::NotConfigured } else { Flaw::Incomplete.into() };
+        let subject = Subject::parse(proof.user_id.ok_or_else(missing)?)?;
         let provider = match &self.graph {
             Some(graph) => {
-                graph.confirm(proof.access_token.ok_or(Flaw::Incomplete)?, &subject).await?;
+                graph.confirm(proof.access_token.ok_or_else(missing)?, &subject).await?;
                 Provider::IDP_C
             }
             None => Provider::CLAIMED_IDP_C,

@@ -289,11 +289,13 @@ async fn a_limited_sign_in_with_c_is_another_proof_of_the_same_person() {
 }
 
 #[tokio::test]
-async fn an_identity_token_of_c_is_no_proof_where_nothing_says_whose_keys_sign_it() {
+async fn an_identity_token_of_c_is_neither_a_proof_nor_a_wrong_one_where_nothing_says_whose_keys_sign_it() {
     let idp = IdentityProvider::start().await;
-    let world = idp.world(&[]).await;
+    let world = idp.world(&[("storefront.failures_per_address", "1")]).await;
     let body = json!({ "idToken": rsa().sign(&claims_of_c(&world, "7")) });
-    login(&world, "idp-c", body.clone()).await.refused(401, "identity_not_verified");
+    for body in [body.clone(), with(&body, json!({ "idpCUserId": "7" }))] {
+        login(&world, "idp-c", body).await.refused(404, "provider_not_configured");
+    }
     let refused = login(&world, "idp-c", json!({ "accessToken": "t0ken", "idToken": "" })).await.refused(422, "body_invalid");
     assert_eq!(refused["fields"]["idpCUserId"][0], "idpCUserId is required.");
     // An older app sends both.
