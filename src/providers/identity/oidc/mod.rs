@@ -19,8 +19,9 @@ use secrecy::SecretString;
 
 use crate::kernel::clock::Clock;
 use crate::kernel::lifecycle::Lifecycle;
+use crate::providers::identity::oidc::claims::Claims;
 use crate::providers::identity::oidc::code_exchange::CodeExchange;
-use crate::providers::identity::outgoing::client;
+use crate::providers::identity::outgoing::{RETRY_AFTER_MENDING, client};
 use crate::providers::identity::{Flaw, Named, NoAnswer, Provider, SettingsError, VerifiedIdentity, VerifyError};
 
 pub use code_flow::{CodeAttempt, CodeFlow};
@@ -111,13 +112,26 @@ impl Oidc {
         if let Some(exchange) = &self.exchange {
             // The code must not be optional: an attacker with a stolen token would omit it.
             let second = exchange.exchange(proof.code.ok_or(Flaw::Incomplete)?, None).await?;
-            if self.tokens.verify(&second.id_token).await?.sub != claims.sub {
+            if self.verify_answer(&second.id_token).await?.sub != claims.sub {
                 return Err(Flaw::Subject.into());
             }
             grant = second.refresh_token.filter(|_| exchange.revokes_at().is_some());
         }
         let identity = self.tokens.identity(self.provider.clone(), proof.token, claims)?;
         Ok(VerifiedIdentity { grant, ..identity })
+    }
+
+    /// Verifies the token that a code was exchanged for. It comes from the provider itself, so one that is not accepted is no wrong proof: the
+    /// provider or its settings are wrong.
+    async fn verify_answer(&self, token: &SecretString) -> Result<Claims, VerifyError> {
+        self.tokens.verify(token).await.map_err(|error| match error {
+            VerifyError::NotVerified(flaw) => {
+                let provider = self.provider.as_str();
+                tracing::error!(%flaw, provider, "an identity provider has exchanged an authorization code for a token that is not accepted");
+                VerifyError::Unavailable { seconds: RETRY_AFTER_MENDING }
+            }
+            error => error,
+        })
     }
 
     /// Gives a grant back, so that the app has no access to the person's account at the provider any more. Returns `false` if the settings do not
