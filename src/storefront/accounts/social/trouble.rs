@@ -1,4 +1,4 @@
-//! Trouble at a provider. It is counted, and whoever can end it is told. It costs no customer anything, because no proof was wrong.
+//! Trouble at a provider. It is counted, and operators are told of an app that is refused. It costs no customer anything, because no proof was wrong.
 
 use chrono::TimeDelta;
 use futures::future::join_all;
@@ -41,7 +41,7 @@ fn counted_as<'a>(storefront: &Storefront, provider: &'a Provider) -> &'a str {
     if storefront.identity_providers.knows(provider) { provider.as_str() } else { "own_provider" }
 }
 
-/// Mails the operators of a company whose own app is refused: nobody else has its secret. Who runs the deployment reads of its apps in the log.
+/// Mails the operators of a company whose own app is refused: nobody else has its secret. The log tells of the deployment's apps.
 async fn tell_operators(storefront: &Storefront, company: CompanyId, provider: &Provider) -> Result<(), sqlx::Error> {
     let is_own = storefront.company_providers.of(company).await?.is_own(provider);
     if !is_own || !storefront.mail.is_available() {
