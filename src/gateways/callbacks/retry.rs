@@ -159,8 +159,7 @@ async fn reprocess(
     now: DateTime<Utc>,
 ) -> Result<Result<(), NotUnderstood>, sqlx::Error> {
     let read = GenuineCallback::read(pending.id, Arc::clone(gateway), pending.body.clone().into(), request, now);
-    // The key stays: the settings may point to another id now.
-    let callback = GenuineCallback { key: pending.key.clone(), trace: traces::context(), ..read };
+    let callback = GenuineCallback { trace: traces::context(), ..read };
     let known = ledger::look_up(conn, &[&callback]).await?;
     let reports: Vec<_> = known.iter().filter_map(|known| known.report(&callback)).collect();
     let follows = ledger::what_follows(conn, &reports, now).await?;

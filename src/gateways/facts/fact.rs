@@ -37,7 +37,8 @@ pub enum FactKind {
     PaymentFailed,
     /// The payment succeeded, or a part of it was captured.
     PaymentSucceeded,
-    /// An authorised amount was released without being paid. The gateway may count it among the refunds.
+    /// An authorised amount was released without being paid. The gateway counts it among the refunds: in their total, and as a refund of its
+    /// own if it reports each.
     AuthorisationReleased,
     /// A refund is being processed.
     RefundPending,

@@ -57,7 +57,6 @@ impl Failure {
 pub struct UnprocessedCallback {
     pub id: CallbackId,
     pub gateway: GatewayId,
-    pub key: String,
     pub body: Vec<u8>,
     pub came_at: DateTime<Utc>,
 }
@@ -66,7 +65,7 @@ pub struct UnprocessedCallback {
 pub async fn lock_failed(conn: &mut Connection, callback: &GenuineCallback) -> Result<Option<UnprocessedCallback>, sqlx::Error> {
     sqlx::query_as!(
         UnprocessedCallback,
-        r#"select id, gateway_id as "gateway!: GatewayId", key, body, created_at as came_at from callbacks
+        r#"select id, gateway_id as "gateway!: GatewayId", body, created_at as came_at from callbacks
            where company_id = $1 and gateway_id = $2 and key = $3 and status = 'failed'
            and (variant = $4 or variant is null and ($4 = '' or kind is not distinct from $5))
            for no key update"#,
@@ -83,7 +82,7 @@ pub async fn lock_failed(conn: &mut Connection, callback: &GenuineCallback) -> R
 pub async fn find_unprocessed(conn: &mut Connection, id: CallbackId) -> Result<UnprocessedCallback, sqlx::Error> {
     sqlx::query_as!(
         UnprocessedCallback,
-        r#"select id, gateway_id as "gateway!: GatewayId", key, body, created_at as came_at from callbacks where id = $1"#,
+        r#"select id, gateway_id as "gateway!: GatewayId", body, created_at as came_at from callbacks where id = $1"#,
         id.uuid(),
     )
     .fetch_one(conn)
@@ -97,7 +96,7 @@ pub async fn claim_due(conn: &mut Connection, now: DateTime<Utc>) -> Result<Opti
         UnprocessedCallback,
         r#"update callbacks set due_at = $2
            where id = (select id from callbacks where due_at <= $1 order by due_at limit 1 for no key update skip locked)
-           returning id, gateway_id as "gateway!: GatewayId", key, body, created_at as came_at"#,
+           returning id, gateway_id as "gateway!: GatewayId", body, created_at as came_at"#,
         now,
         now + RETRY_SCHEDULE[0],
     )

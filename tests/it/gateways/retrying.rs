@@ -153,6 +153,25 @@ async fn what_was_ignored_is_processed_by_hand_once_it_has_a_meaning() {
 }
 
 #[tokio::test]
+async fn a_refund_that_comes_again_under_another_key_counts_once() {
+    let world = World::new().await;
+    let mut settings = settings("/data/sum");
+    settings["events"] = json!({ "paid": "refund.processed" });
+    let gateway = json!({ "name": "Any", "driver": "hmac", "signing_secret": SIGNING_SECRET, "settings": settings });
+    let gateway = world.gateway(gateway).await;
+    post(&world, &gateway).await.refused(400, "callback_not_understood");
+    settings["pointers"] = json!({ "id": null });
+    let path = format!("gateways/{}", gateway["id"].as_str().unwrap());
+    world.ledger(Method::PUT, &path).json(&json!({ "settings": settings })).send().await.ok(200);
+    world.pass(TimeDelta::minutes(1));
+    assert_eq!(post(&world, &gateway).await.ok(200)["message"], "Webhook received.");
+    assert_eq!(world.state.gateways.run_due().await.unwrap(), 1);
+    assert_eq!(world.count("select count(*) from callbacks where status = 'processed'").await, 2);
+    assert_eq!(world.payment().await["refunded_amount"], 500);
+    assert_eq!(world.payment_event_names().await, ["refund.processed"]);
+}
+
+#[tokio::test]
 async fn a_fault_of_ours_loses_nothing() {
     let world = World::new().await;
     let gateway = world.card().await;

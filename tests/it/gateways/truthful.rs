@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::gateways::{SECRET_KEY, SIGNING_SECRET, event, paid, sha256_hex};
+use crate::support::gateways::{SECRET_KEY, SIGNING_SECRET, event, paid, refund, sha256_hex};
 use crate::support::{Answer, World};
 
 /// A charge of 50 dollars.
@@ -65,6 +65,36 @@ async fn the_rest_of_a_partial_capture_is_no_refund() {
     assert_eq!(payment["refunded_amount"], 500);
     let refunds: Vec<_> = world.payment_events().await.into_iter().filter(|(name, _)| name == "refund.processed").collect();
     assert_eq!(refunds.iter().map(|(_, data)| data["amount"].as_i64().unwrap()).collect::<Vec<_>>(), [500]);
+}
+
+#[tokio::test]
+async fn a_release_that_the_provider_reports_as_a_refund_is_none() {
+    let world = World::new().await;
+    let card = world.card().await;
+    let captured = charge(json!({ "captured": true, "amount_captured": 3000, "amount_refunded": 2000 }));
+    world.call_back(&card, &event("evt_1", "charge.captured", captured)).await.ok(200);
+    world.call_back(&card, &refund("evt_2", "re_1", 2000, "succeeded")).await.ok(200);
+    assert_eq!(world.payment().await["status"], "succeeded");
+    world.call_back(&card, &refund("evt_3", "re_2", 500, "succeeded")).await.ok(200);
+    assert_eq!(world.payment().await["refunded_amount"], 500);
+    assert_eq!(world.payment_event_names().await, ["payment.succeeded", "refund.processed"]);
+}
+
+#[tokio::test]
+async fn a_refund_after_a_partial_capture_is_one_where_releases_are_none() {
+    let world = World::new().await;
+    let card = world.card().await;
+    let of_version = |mut event: Value| {
+        event["api_version"] = json!("2025-03-31.basil");
+        event
+    };
+    let captured = json!({ "captured": true, "amount_captured": 3000, "amount_refunded": 0 });
+    let refunded = json!({ "captured": true, "amount_captured": 3000, "amount_refunded": 2000 });
+    world.call_back(&card, &of_version(event("evt_1", "charge.captured", charge(captured)))).await.ok(200);
+    world.call_back(&card, &of_version(after(event("evt_2", "charge.refunded", charge(refunded)), 0))).await.ok(200);
+    let payment = world.payment().await;
+    assert_eq!((&payment["status"], &payment["refunded_amount"]), (&json!("partially_refunded"), &json!(2000)));
+    assert_eq!(world.payment_event_names().await, ["payment.succeeded", "refund.processed"]);
 }
 
 #[tokio::test]

@@ -5,6 +5,11 @@ use serde_json::Value;
 use crate::gateways::drivers::{NotUnderstood, Remarks, is_blank};
 use crate::gateways::facts::{Fact, FactKind};
 use crate::gateways::money::{Currency, Unit, minor_units};
+
+/// The first version of the provider's interface in which a release makes no refund and is not in `amount_refunded` ("Partially capturing or
+/// canceling payments no longer creates a Refund").
+const RELEASES_ARE_NO_REFUNDS: &str = "2025-03-31";
+
 /// The unit of the provider's amounts ("Supported currencies", zero-decimal currencies and special cases): two currencies without decimals come in
 /// hundredths, and one with decimals comes without. All others have the minor unit of ISO 4217.
 fn unit(currency: &Currency) -> Unit {
@@ -19,6 +24,8 @@ fn unit(currency: &Currency) -> Unit {
 pub struct Object<'a> {
     object: &'a Value,
     before: Option<&'a Value>,
+    /// Whether the provider counts among the refunds what was released of an authorisation.
+    pub counts_releases: bool,
 }
 
 pub fn lacks(member: &str) -> NotUnderstood {
@@ -30,11 +37,13 @@ impl<'a> Object<'a> {
         let data = event.get("data")?;
         // Relays send the object without the surrounding `object` field.
         let object = data.get("object").filter(|object| object.is_object()).or(Some(data)).filter(|object| object.is_object())?;
-        Some(Self { object, before: data.get("previous_attributes") })
+        let version = event.get("api_version").and_then(Value::as_str);
+        let counts_releases = version.is_none_or(|version| version < RELEASES_ARE_NO_REFUNDS);
+        Some(Self { object, before: data.get("previous_attributes"), counts_releases })
     }
 
     pub fn inner(object: &'a Value) -> Self {
-        Self { object, before: None }
+        Self { object, before: None, counts_releases: true }
     }
 
     /// The value at a JSON pointer without escapes; an empty text is none. [`Value::pointer`] would copy every step to unescape it.

@@ -35,11 +35,18 @@ pub struct Refunds {
 struct Count {
     named: i64,
     summed: i64,
+    /// Those by name that did not fail.
+    lasting: i64,
 }
 
 impl Count {
     fn most(self) -> Sum {
         self.named.max(self.summed).into()
+    }
+
+    /// The same without one of those by name.
+    fn without_one(self) -> Self {
+        Self { named: (self.named - 1).max(0), lasting: (self.lasting - 1).max(0), ..self }
     }
 }
 
@@ -56,14 +63,18 @@ impl Refunds {
                 let (before, now) = raise(&mut self.made, &fact.reference, amount);
                 if !self.failed.contains_key(&fact.reference) {
                     self.one_by_one += Sum::from(now) - Sum::from(before.unwrap_or(0));
+                    self.recount(before, now, |count| &mut count.lasting);
                 }
                 self.recount(before, now, |count| &mut count.named);
             }
             FactKind::RefundFailed => {
                 let (before, now) = raise(&mut self.failed, &fact.reference, amount);
                 self.came_back += Sum::from(now) - Sum::from(before.unwrap_or(0));
-                if before.is_none() {
-                    self.one_by_one -= self.made.get(&fact.reference).copied().map_or(0, Sum::from);
+                if before.is_none()
+                    && let Some(made) = self.made.get(&fact.reference)
+                {
+                    self.one_by_one -= Sum::from(*made);
+                    self.counts.entry(*made).or_default().lasting -= 1;
                 }
             }
             FactKind::RefundedInAll => {
@@ -90,7 +101,14 @@ impl Refunds {
     /// The refunded amount, in minor units, if so much of what had been authorised was released. A refund that was made and then failed does
     /// not count. A gateway that reports both each refund and the total reports the same money twice, so the larger of the two sums counts.
     pub fn refunded(&self, released: i64) -> i64 {
-        amount(self.one_by_one.max(self.total(released) - self.came_back).max(0))
+        let count = self.released(released);
+        let one_by_one = self.one_by_one - Sum::from(released) * Sum::from(count.lasting - count.without_one().lasting);
+        amount(one_by_one.max(self.total(released) - self.came_back).max(0))
+    }
+
+    /// The refunds of the amount that was released. One of those by name is the release itself.
+    fn released(&self, released: i64) -> Count {
+        self.counts.get(&released).copied().unwrap_or_default()
     }
 
     /// The largest total of all refunds alone.
@@ -107,7 +125,9 @@ impl Refunds {
     /// A total that does not say what is new in it cannot be matched. From the first of these on, the largest total is the least that
     /// was refunded, and what one fact adds depends on those before it. Learning later that some of it was released makes the sum smaller.
     pub fn reported(&self, released: i64) -> i64 {
-        amount(if self.has_bare_total { self.matched.max(self.total(released)) } else { self.matched })
+        let count = self.released(released);
+        let matched = self.matched - Sum::from(released) * (count.most() - count.without_one().most());
+        amount(if self.has_bare_total { matched.max(self.total(released)) } else { matched })
     }
 }
 

@@ -204,6 +204,21 @@ fn of_a_part_that_was_captured_the_rest_is_released_and_not_refunded() {
 }
 
 #[test]
+fn a_refund_of_what_was_released_is_the_release() {
+    use FactKind::*;
+    let (captured, released) = (fact(PaymentSucceeded, "", 3000), fact(AuthorisationReleased, "", 2000));
+    let (release, refund) = (fact(RefundProcessed, "re_1", 2000), fact(RefundProcessed, "re_2", 500));
+    let (state, _, amounts) = arrive(&[captured.clone(), released.clone(), release.clone(), refund.clone()]);
+    assert_eq!((state.refunded, amounts), (500, vec![500]));
+    let (state, _, amounts) = arrive(&[captured.clone(), released.clone(), fact(RefundedInAll, "4000", 2000), release.clone()]);
+    assert_eq!((state.refunded, amounts), (2000, vec![2000]), "a refund of the same amount");
+    let (state, ..) = arrive(&[release.clone(), refund.clone(), captured.clone(), released.clone()]);
+    assert_eq!(state.refunded, 500, "what was released can be learnt later");
+    let (state, ..) = arrive(&[captured, released, release, fact(RefundFailed, "re_1", 2000), refund]);
+    assert_eq!(state.refunded, 500, "it counts neither before nor after it failed");
+}
+
+#[test]
 fn captures_in_parts_add_up() {
     use FactKind::*;
     let parts = [fact(PaymentSucceeded, "cap_1", 3000), fact(PaymentSucceeded, "cap_2", 7000)];

@@ -1,5 +1,7 @@
 //! The meaning of the card provider's events.
 
+use std::iter;
+
 use serde_json::Value;
 
 use crate::gateways::drivers::card::object::{Object, lacks};
@@ -104,12 +106,17 @@ fn is_authorised_only(charge: &Object<'_>) -> bool {
 
 /// What was paid at last: all that was authorised, or a part.
 fn paid(object: &Object<'_>, part: &str, remarks: &mut Remarks) -> Facts {
-    let (paid, authorised) = (object.sum(FactKind::PaymentSucceeded, &[part, "/amount"], remarks)?, object.amount_if_any("/amount")?);
-    // Of several captures, the provider counts as returned only what the last one left.
-    let returned = object.amount_if_any("/amount_refunded")?;
-    let rest = authorised.zip(paid.amount).map(|(authorised, paid)| authorised - paid);
-    let released = rest.map(|rest| returned.map_or(rest, |returned| rest.min(returned)));
-    Ok([Some(paid), released.and_then(|released| self::released(object, released, remarks))].into_iter().flatten().collect())
+    let paid = object.sum(FactKind::PaymentSucceeded, &[part, "/amount"], remarks)?;
+    let released = released(object, released_rest(object, paid.amount)?, remarks);
+    Ok(iter::once(paid).chain(released).collect())
+}
+
+/// The part of the authorisation that was not captured, if the provider counts it among the refunds. Before the last of several captures, less than
+/// that has been returned.
+fn released_rest(object: &Object<'_>, captured: Option<i64>) -> Result<i64, NotUnderstood> {
+    let rest = object.amount_if_any("/amount")?.zip(captured).map_or(0, |(authorised, captured)| authorised - captured);
+    let is_counted = object.counts_releases && object.amount_if_any("/amount_refunded")?.is_none_or(|returned| returned >= rest);
+    Ok(if is_counted { rest } else { 0 })
 }
 
 /// Some of what was authorised is held no longer. The provider counts it among the refunds of the charge.
@@ -120,13 +127,12 @@ fn released(object: &Object<'_>, amount: i64, remarks: &mut Remarks) -> Option<F
 
 /// What was released of the authorisation, and the refunds of what was captured: individually if the event contains them, else their total.
 fn refunded(charge: &Object<'_>, remarks: &mut Remarks) -> Facts {
-    let (authorised, returned) = (charge.amount_if_any("/amount")?, charge.amount_if_any("/amount_refunded")?.unwrap_or(0));
     if is_authorised_only(charge) {
+        let returned = charge.amount_if_any("/amount_refunded")?.unwrap_or(0);
         let cancelled = Fact { message: Some("released".to_owned()), ..charge.note(FactKind::PaymentFailed, &["/amount"], remarks) };
         return Ok([Some(cancelled), released(charge, returned, remarks)].into_iter().flatten().collect());
     }
-    let rest = authorised.zip(charge.amount_if_any("/amount_captured")?).map_or(0, |(authorised, captured)| authorised - captured);
-    let released = released(charge, rest.min(returned), remarks);
+    let released = released(charge, released_rest(charge, charge.amount_if_any("/amount_captured")?)?, remarks);
     let shown = charge.get("/refunds/data").and_then(Value::as_array).filter(|refunds| !refunds.is_empty());
     let refunds = match shown {
         Some(refunds) => refunds.iter().map(|each| refund(&Object::inner(each), remarks)).collect::<Facts>()?,

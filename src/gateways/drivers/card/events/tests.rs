@@ -95,6 +95,24 @@ fn what_is_released_of_an_authorisation_was_never_paid_nor_refunded() {
 }
 
 #[test]
+fn a_release_is_no_refund_in_later_versions_of_the_interface() {
+    let told = |version: &str, returned: i64| {
+        let charge = json!({ "id": "ch_1", "amount": 5000, "captured": true, "amount_captured": 3000, "amount_refunded": returned, "currency": "usd" });
+        let event = json!({ "api_version": version, "data": { "object": charge } });
+        let facts = understand("charge.refunded", &Object::of(&event).unwrap()).unwrap().unwrap().facts;
+        facts.into_iter().map(|fact| (fact.kind, fact.amount, fact.total)).collect::<Vec<_>>()
+    };
+    assert_eq!(told("2025-02-24.acacia", 2000), [(AuthorisationReleased, Some(2000), None)]);
+    assert_eq!(told("2025-03-31.basil", 2000), [(RefundedInAll, None, Some(2000))]);
+    assert_eq!(told("2025-02-24.acacia", 500), [(RefundedInAll, None, Some(500))], "nothing has been released yet");
+
+    let intent = json!({ "id": "pi_1", "amount": 5000, "amount_received": 3000, "currency": "usd" });
+    let event = json!({ "api_version": "2025-03-31.basil", "data": { "object": intent } });
+    let facts = understand("payment_intent.succeeded", &Object::of(&event).unwrap()).unwrap().unwrap().facts;
+    assert_eq!(facts.iter().map(|fact| fact.kind).collect::<Vec<_>>(), [PaymentSucceeded]);
+}
+
+#[test]
 fn amounts_come_in_the_units_of_the_provider() {
     for (currency, amount, minor) in
         [("ugx", 500, 5), ("isk", 500, 5), ("mga", 5, 500), ("jpy", 500, 500), ("bhd", 500, 500), ("huf", 500, 500)]
