@@ -99,24 +99,13 @@ fn advise_on_tls(reason: Option<&str>) -> (&'static str, &'static str) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::console::shell::Language;
 
     const ERRORS: [&str; 11] =
         ["blocked", "dns", "connect", "tls", "timeout", "too_slow", "too_many_headers", "bad_headers", "closed", "unsigned", "interrupted"];
-    const REASONS: [&str; 11] = [
-        "certificate_expired",
-        "certificate_not_yet_valid",
-        "wrong_name",
-        "unknown_authority",
-        "certificate_revoked",
-        "certificate_invalid",
-        "client_certificate",
-        "protocol_too_old",
-        "not_tls",
-        "timeout",
-        "other",
-    ];
 
     #[test]
     fn every_end_but_success_has_a_next_step() {
@@ -136,7 +125,7 @@ mod tests {
         let all = ERRORS
             .iter()
             .map(|error| advise(None, Some(error), None))
-            .chain(REASONS.iter().map(|reason| advise(None, Some("tls"), Some(reason))))
+            .chain(TlsReason::ALL.iter().map(|reason| advise(None, Some("tls"), Some(reason.as_str()))))
             .chain(incomplete)
             .chain(statuses.iter().map(|status| advise(Some(*status), None, None)));
         for text in all.flat_map(|Advice { what, next }| [what, next]).filter(|text| !text.is_empty()) {
@@ -161,8 +150,8 @@ mod tests {
 
     #[test]
     fn a_failure_of_tls_is_told_by_its_reason() {
-        let told = REASONS.map(|reason| advise(None, Some("tls"), Some(reason)).what);
-        assert_eq!(told.iter().collect::<std::collections::BTreeSet<_>>().len(), REASONS.len() - 1, "one word for two of them: {told:?}");
+        let told: BTreeSet<_> = TlsReason::ALL.iter().map(|reason| advise(None, Some("tls"), Some(reason.as_str())).what).collect();
+        assert_eq!(told.len(), TlsReason::ALL.len() - 1, "one sentence for two of them: {told:?}");
         assert_eq!(advise(None, Some("tls"), Some("something_newer")), advise(None, Some("tls"), None));
     }
 }

@@ -77,7 +77,7 @@ struct Shown {
     result: String,
     tone: &'static str,
     advice: Advice,
-    /// That the request was sent more than once.
+    /// That the request was tried more than once.
     resent: Option<String>,
     request: Vec<(String, String)>,
     response: Option<Vec<(String, String)>>,
@@ -132,7 +132,7 @@ impl Shown {
             advice: advise(attempt.status, attempt.error.as_deref(), attempt.reason.as_deref()),
             resent: (attempt.resends > 0).then(|| {
                 let times = (attempt.resends + 1).to_string();
-                ui.say("It was sent {} times within this attempt: an old connection ended, or the endpoint had not processed it.", [times])
+                ui.say("It was tried {} times within this attempt: an old connection ended, or the endpoint had not processed it.", [times])
             }),
             request: lines(&attempt.request_headers),
             response: attempt.response_headers.as_ref().map(lines),

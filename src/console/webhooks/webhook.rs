@@ -51,6 +51,15 @@ impl Standing {
     pub(super) fn is_failing(&self) -> bool {
         self.failing_since.is_some() && self.consecutive_failures > 0
     }
+
+    /// A sentence about what holds deliveries back; empty if nothing does.
+    fn held_back(&self, ui: &Ui) -> String {
+        match self.silent_until {
+            Some(until) => ui.say(" The endpoint has asked to be left alone and is tried again {}.", [ui.at(&until).text()]),
+            None if self.circuit == "closed" => String::new(),
+            None => ui.t(" Most attempts are held back until one succeeds.").to_owned(),
+        }
+    }
 }
 
 impl Webhook {
@@ -79,15 +88,11 @@ impl Webhook {
                 ui.say("Paused {}. Deliveries are made and held: {} wait until you resume.", [since, standing.waiting()])
             }
             (_, _, Some(since)) if standing.is_failing() => {
-                let held = match standing.silent_until {
-                    Some(until) => ui.say(" The endpoint has asked to be left alone and is tried again {}.", [ui.at(&until).text()]),
-                    None if standing.circuit == "closed" => String::new(),
-                    None => ui.t(" Most attempts are held back until one succeeds.").to_owned(),
-                };
                 let failures = standing.consecutive_failures.to_string();
-                ui.say("The last {} attempts failed, the first of them {}.", [failures, ui.at(&since).text()]) + &held
+                ui.say("The last {} attempts failed, the first of them {}.", [failures, ui.at(&since).text()]) + &standing.held_back(ui)
             }
-            _ => self.healthy(ui, &standing.figures),
+            // An endpoint can accept what was in flight when it asked for silence.
+            _ => self.healthy(ui, &standing.figures) + &standing.held_back(ui),
         }
     }
 

@@ -170,7 +170,8 @@ impl Facts {
                 let ahead = found.behind.map(|ahead| ahead.to_string()).unwrap_or_default();
                 (Gate::stopped("order", format!("It waits until the delivery before it has ended: {ahead}.")), Verdict::Waiting)
             }
-            _ if found.due_at.is_some() && found.silent_until.is_some_and(|until| until > now) => {
+            // A retry may be due later than the silence ends.
+            _ if found.due_at.is_some_and(|due| found.silent_until.is_some_and(|until| until > now && until >= due)) => {
                 let until = found.silent_until.map(timestamp).unwrap_or_default();
                 let detail = format!("The endpoint has asked to be left alone (Retry-After) until {until}; {answer}.");
                 (Gate::stopped("silence", detail), Verdict::Waiting)

@@ -87,6 +87,10 @@ impl Post {
     /// Whether it met the end of a connection that was kept from before, and nothing of an answer came. Servers end connections that have
     /// nothing to do, also at the moment at which a request is on its way.
     pub fn met_the_end_of_a_kept_connection(&self, error: &legacy::Error) -> bool {
+        // Before anything is sent, the client itself goes on to a new connection. If there is none, the one that is known is the old one.
+        if error.is_connect() {
+            return false;
+        }
         let (Some(last), Some(traffic)) = (&self.last, self.traffic()) else { return false };
         let is_unanswered = if traffic.speaks_http2() {
             !concerns_one_stream(error)

@@ -69,7 +69,7 @@ async fn what_failed_is_counted_before_it_is_sent_again_and_sent_once() {
     let counted = tab.send(&format!("{page}/replay"), &[("since", &since)]).await;
     counted.says("3 deliveries failed since").says("Send 3 again");
     let one = [("since", since.as_str()), ("until", since.as_str()), ("event", "order.created")];
-    tab.send(&format!("{page}/replay"), &one).await.says("Nothing failed since then.");
+    tab.send(&format!("{page}/replay"), &one).await.says("Nothing failed since then.").says("Only those made until");
     let until = world.clock.now().format("%Y-%m-%dT%H:%M").to_string();
     let some = [("since", since.as_str()), ("until", until.as_str()), ("event", "order.created")];
     let narrowed = tab.send(&format!("{page}/replay"), &some).await;
@@ -96,6 +96,39 @@ async fn an_attempt_that_failed_in_tls_says_what_is_wrong_and_what_to_do() {
     let page = format!("/console/deliveries/{}", id(&world.last_delivery().await));
     let mut tab = world.signed_in(Role::Developer).await;
     tab.open(&page).await.says("The certificate has expired.").says("Renew the certificate, and let the server load the new one.");
+}
+
+#[tokio::test]
+async fn an_attempt_says_that_its_request_was_tried_more_than_once() {
+    let world = World::new().await;
+    let (_receiver, _) = world.subscriber("hooks.test").await;
+    world.publish("order.created").await;
+    world.deliver().await;
+    let page = format!("/console/deliveries/{}", id(&world.last_delivery().await));
+    let mut tab = world.signed_in(Role::Developer).await;
+    tab.open(&page).await.says_nothing_of("within this attempt");
+    sqlx::query("update attempts set resends = 1").execute(&world.pool).await.unwrap();
+    tab.open(&page).await.says("It was tried 2 times within this attempt: an old connection ended");
+}
+
+#[tokio::test]
+async fn a_webhook_says_that_its_endpoint_has_asked_for_silence_also_when_nothing_fails() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("hooks.test").await;
+    world.make_deliveries(2).await;
+    let mut claimed = world.claim().await;
+    let last = claimed.split_off(1);
+    receiver.will([Reply::with(429, "retry-after", "600")]);
+    world.state.webhooks.send_and_record(claimed).await.unwrap();
+    let page = format!("/console/webhooks/{}", id(&webhook));
+    let mut tab = world.signed_in(Role::Developer).await;
+    let silence = "The endpoint has asked to be left alone and is tried again in ";
+    tab.open(&page).await.says("The last 1 attempts failed").says(silence);
+    // The other one was in flight, and is accepted.
+    world.state.webhooks.send_and_record(last).await.unwrap();
+    tab.open(&page).await.says("attempts in this period succeeded").says(silence);
+    world.pass(TimeDelta::minutes(10));
+    tab.open(&page).await.says("Most attempts are held back until one succeeds.").says_nothing_of(silence);
 }
 
 #[tokio::test]

@@ -134,6 +134,16 @@ async fn a_delivery_that_waits_for_another_or_for_the_circuit_says_so() {
     let silent = "The endpoint has asked to be left alone (Retry-After) until 2026-05-21T10:25:00.000+00:00";
     world.explains(asked, &webhook, "waiting", "silence", silent).await;
     world.explains(asked, &webhook, "waiting", "silence", "the endpoint answered 429").await;
+
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("soon.test").await;
+    receiver.will([Reply::with(429, "retry-after", "60")]);
+    let asked = world.publish("order.created").await;
+    world.deliver().await;
+    let meanwhile = world.publish("order.updated").await;
+    world.deliver().await;
+    world.explains(meanwhile, &webhook, "waiting", "silence", "until 2026-05-21T10:16:00.000+00:00").await;
+    world.explains(asked, &webhook, "waiting", "answered", "The next attempt is due at 2026-05-21T10:20:00.000+00:00").await;
 }
 
 #[tokio::test]
