@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::kernel::json;
 use crate::kernel::openapi::object;
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::request_body::must_be_plain;
 use crate::realtime::key::SocketKey;
 use crate::realtime::state::Realtime;
 
@@ -50,6 +51,7 @@ where
         if !is_signed(&headers, &body, key, realtime.clock.now()) {
             return Err(ProblemCode::SocketSignatureInvalid.into());
         }
+        must_be_plain(&headers)?;
         json::parse(&body)
     }
 }

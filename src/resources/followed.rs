@@ -6,8 +6,8 @@
 //!
 //! A page goes on to the last record that there is, so a client sees each record at once. The cursor of the last page leads back to where the
 //! list is settled, so what came after that is shown again, and what has appeared among it with it. A client who reads several pages beyond that
-//! point goes back to where it was when the first of them was read: what has appeared behind them meanwhile is not older. Whoever reads slowly,
-//! and finds more records each time, goes back all the same after a minute.
+//! point goes back to where it was when the first of them was read: what has appeared behind them meanwhile is not older. A client who reads
+//! slowly, and finds more records each time, goes back all the same after a minute.
 //!
 //! Nothing is written for it, and no order of commits is asked for, which a distributed database could not tell.
 

@@ -245,6 +245,7 @@ async fn only_a_question_signed_just_now_is_answered() {
     world.question(&json!({ "token": ada })).send().await.refused(422, "body_invalid");
     world.question(&json!({ "token": ada, "channel": "a\u{0}b" })).send().await.refused(422, "body_invalid");
     world.question(&json!([])).send().await.refused(422, "body_invalid");
+    world.question(&json!({})).header("content-encoding", "gzip").send().await.refused(415, "media_type_unsupported");
 }
 
 #[tokio::test]

@@ -253,5 +253,9 @@ crate::field_type!(i16 => i16, json!({ "type": "integer" }), filtered by FilterF
 crate::field_type!(Map<String, Value> => Self, json!({ "type": "object" }));
 // A record of any kind, which responses show by its UUID.
 crate::field_type!(Uuid => Self, json!({ "type": "string", "format": "uuid" }), filtered by FilterForm::ANY_ID);
-// Without a limit of its length, so for read-only fields.
-crate::field_type!(String => String, json!({ "type": "string" }));
+// Without a limit of its length, so for read-only fields. None that lists are filtered by is empty.
+crate::field_type!(
+    String => String,
+    json!({ "type": "string" }),
+    filtered by FilterForm::understood("text", |text| (!text.is_empty()).then(|| Operand::Text(text.to_owned())))
+);

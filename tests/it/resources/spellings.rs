@@ -61,6 +61,8 @@ async fn a_value_that_no_record_can_have_is_refused_and_no_empty_list() {
         ("developers/int/v1/operators?email", "eve"),
         ("ledger/int/v1/gateways?driver", "cash"),
         ("ledger/int/v1/payments?currency", "EURO"),
+        ("ledger/int/v1/payments?gateway_transaction_id", ""),
+        ("ledger/int/v1/callbacks?event_id", ""),
         ("ledger/int/v1/callbacks?reason", "Not understood"),
         ("storefront/int/v1/customers?email", "ada@"),
         ("storefront/int/v1/customers?phone", "+491"),

@@ -1,6 +1,7 @@
 //! Closing an account: interface 1, rule 8; decisions, section 3 (Closure).
 
 use chrono::TimeDelta;
+use portico::kernel::clock::timestamp;
 use portico::kernel::crypto::hmac_sha256;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -146,8 +147,8 @@ async fn close(world: &World, token: &str) {
 #[tokio::test]
 async fn a_closed_account_is_erased_thirty_days_later() {
     let world = World::new().await;
-    let ada = token(&world.register_with(EMAIL, json!({ "phone": PHONE, "password": PASSWORD })).await);
-    close(&world, &ada).await;
+    let login = world.register_with(EMAIL, json!({ "phone": PHONE, "password": PASSWORD })).await;
+    close(&world, &token(&login)).await;
 
     let personal = "select count(*) from customers where name <> '' or email is not null or phone is not null or password_hash is not null";
     world.pass(TimeDelta::days(30) - TimeDelta::seconds(1));
@@ -157,6 +158,10 @@ async fn a_closed_account_is_erased_thirty_days_later() {
     world.state.storefront.sweep().await.unwrap();
     assert_eq!(world.count(personal).await, 0);
     assert_eq!(world.count("select count(*) from sign_ins where identity is not null or address <> ''").await, 0);
+    // A copy of the list that follows its changes learns of it.
+    let path = format!("/storefront/int/v1/customers/{}", login["customer"]["id"].as_str().unwrap());
+    let erased = world.api(Method::GET, &path).send().await.ok(200)["customer"].take();
+    assert_eq!((&erased["email"], &erased["updated_at"]), (&Value::Null, &json!(timestamp(world.clock.now()))));
 }
 
 /// What a closing customer of these stories is known by.

@@ -27,7 +27,7 @@ pub async fn erase_closed(conn: &mut Connection, id: CustomerId, now: DateTime<U
         r#"update customers set name = '', email = null, email_verified_at = null, phone = null, phone_verified_at = null, title = null,
              photo_url = null, meta = '{}', password_hash = null, banned_at = null, banned_reason = null, banned_until = null, external_id = null,
              languages = null,
-             erased_at = $2
+             erased_at = $2, updated_at = $2
          where id = $1 and closed_at is not null and erased_at is null
          returning company_id as "company_id: CompanyId""#,
         id.uuid(),

@@ -31,6 +31,28 @@ async fn an_unknown_parameter_is_refused_by_name() {
 }
 
 #[tokio::test]
+async fn every_list_is_followed_and_narrowed_by_changes() {
+    of_every_resource(|resource| {
+        Box::pin(async move {
+            let record = resource.record().await;
+            for parameters in ["follow=true", "follow=true&sort=updated_at", "updated_after=2000-01-01T00:00:00Z"] {
+                let page = resource.ask(Method::GET, &format!("?limit=100&{parameters}"), None).await.ok(200);
+                let listed = page[resource.plural.replace('-', "_")].as_array().unwrap();
+                assert!(listed.iter().any(|listed| listed["id"] == record["id"]), "{parameters}");
+                if parameters.starts_with("follow") {
+                    let next = page["meta"]["next"].as_str().expect("there is always a next page");
+                    let further = resource.ask(Method::GET, &format!("?{parameters}&after={next}"), None).await.ok(200);
+                    assert!(further["meta"]["next"].is_string(), "{parameters}");
+                }
+            }
+            let list = resource.ask(Method::GET, "?updated_before=2000-01-01T00:00:00Z", None).await.ok(200);
+            assert_eq!(list[resource.plural.replace('-', "_")], json!([]));
+        })
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn routes_that_take_no_parameters_refuse_them_by_name() {
     let world = World::new().await;
     for (method, path) in all_routes(NOBODY) {
