@@ -14,7 +14,8 @@ use std::fmt;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor};
 use serde_json::Value;
 
-/// The name of structs in which an empty text stands for none: `#[serde(rename = "empty texts are none")]`.
+/// The name of structs in which an empty text stands for none: `#[serde(rename = "empty texts are none")]`. A name, because a struct tells its
+/// deserializer nothing else about itself.
 const EMPTY_IS_NONE: &str = "empty texts are none";
 
 /// Whether a value stands for none in such a struct.

@@ -44,7 +44,7 @@ async fn find(caller: SignedInCustomer, Path(id): Path<String>) -> Result<Json<V
 }
 
 body! {
-    /// `PUT customers/{id}`: changes the fields that are present. `null` clears a field.
+    /// `PUT customers/{id}`: changes the fields that are present. `null` clears a field that can be cleared, and is a missing one otherwise.
     #[derive(Clone, Debug, Default)]
     #[serde(default)]
     struct ProfileRequest {
@@ -55,7 +55,7 @@ body! {
         /// The `http` or `https` URL of the customer's picture.
         photo_url: Member<Option<PictureUrl>>,
         /// Data that the app stores with the customer: up to 16 KiB of JSON.
-        meta: Member<Meta>,
+        meta: Member<Option<Meta>>,
         /// Only what it is already. Use `request-email-verification` to change the email address.
         email: Member<Value>,
         /// Only what it is already. Use `request-phone-verification` to change the phone number.
@@ -128,24 +128,20 @@ impl ProfileRequest {
     fn apply(self, customer: &Customer) -> Result<Customer, Problem> {
         let mut errors = FieldErrors::default();
         let shown = customer.present();
-        // An app may send back what it has read.
+        // An app may send back what it has read, and what nobody has filled in.
         for (member, sent) in [("email", self.email), ("phone", self.phone)] {
-            let is_as_shown =
-                |value: &Value| shown.get(member).is_some_and(|shown| shown == value || shown.is_null() && json::is_missing(value));
-            if matches!(sent, Member::Sent(value) if !is_as_shown(&value)) {
+            if matches!(sent, Member::Sent(value) if !json::is_missing(&value) && Some(&value) != shown.get(member)) {
                 errors.add(member, Sentence::new("{} can only be changed by verifying the new one.").with(member));
             }
         }
-        let mut changed = customer.clone();
-        match self.name {
-            Member::Sent(Some(name)) => changed.name = name.into(),
-            Member::Sent(None) if !customer.name.is_empty() => errors.add("name", Sentence::new("{} is required.").with("name")),
-            Member::Sent(None) | Member::Missing => {}
-        }
         errors.finish()?;
+        let mut changed = customer.clone();
+        if let Member::Sent(Some(name)) = self.name {
+            changed.name = name.into();
+        }
         self.title.put_or_clear(&mut changed.title);
         self.photo_url.put_or_clear(&mut changed.photo_url);
-        if let Member::Sent(meta) = self.meta {
+        if let Member::Sent(Some(meta)) = self.meta {
             changed.meta = Value::Object(meta.0);
             if changed.meta.to_string().len() > META_MAX_LEN {
                 return Err(FieldErrors::one("meta", Sentence::new("meta may have at most {} bytes.").with(META_MAX_LEN)));

@@ -302,7 +302,7 @@ async fn settle(
     now: DateTime<Utc>,
 ) -> Result<bool, sqlx::Error> {
     let kept = storefront.settings.sessions_per_customer.get();
-    // Not only beyond the limit: parallel sign-ins do not see each other before they commit, and who ends one session has to know when each was used.
+    // Not only beyond the limit: parallel sign-ins do not see each other before they commit, and the session that ends is found by uses noted before.
     if before.sessions >= i64::from(kept / 2) {
         let mut conn = storefront.pool.acquire().await?;
         tokens::note_closely(&mut conn, customer.id).await?;

@@ -110,7 +110,7 @@ pub(super) fn in_mail(name: &str) -> String {
 
 /// Replaces invisible characters by a space. Line breaks, other control characters and bidirectional formatting characters could
 /// change the text around the name.
-fn visible(character: char) -> char {
+pub(super) fn visible(character: char) -> char {
     match character {
         '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => ' ',
         control if control.is_control() => ' ',

@@ -1,10 +1,12 @@
-//! Names that a client chooses, in messages. Whoever signs in names their device, so a thief could have us mail a customer the address of a page
-//! of theirs: mail programs make a link of whatever looks like one.
+//! Names that a client chooses, in messages. A sign-in names its device, so a thief could have us mail a customer the address of a page: mail
+//! programs make a link of everything that looks like one.
 
-/// The name as no program takes it for an address: a blank is behind each sign that joins the parts of one.
+use crate::storefront::messages::store_name::visible;
+
+/// The name as no program takes it for an address: a blank is behind each sign that joins the parts of one. Nothing in it turns the text around it.
 pub(super) fn unlinked(name: &str) -> String {
     let mut told = String::with_capacity(name.len());
-    let mut characters = name.chars().peekable();
+    let mut characters = name.chars().map(visible).peekable();
     while let Some(character) = characters.next() {
         told.push(character);
         // The dots of other scripts join the parts of a domain as well. A number keeps its decimal point.
@@ -36,6 +38,7 @@ mod tests {
             ("mailto:eve@evil.example", "mailto: eve@ evil. example"),
             ("evil\u{3002}example", "evil\u{3002} example"),
             ("Ada\u{2019}s phone", "Ada\u{2019}s phone"),
+            ("Ada\u{202e}elpmaxe.live", "Ada elpmaxe. live"),
             ("St. Mary's tablet no. 2.0", "St. Mary's tablet no. 2.0"),
             ("Shop, iOS, Ada's phone.", "Shop, iOS, Ada's phone."),
             ("", ""),
