@@ -37,7 +37,7 @@
 //! * A change that leaves a record as it was is not written, keeps the version and publishes nothing.
 //! * Responses and events show what the table contains, not what the request body contained.
 //! * A page continues where the previous one ended, whatever was created or deleted in between.
-//! * Whoever follows a list sees every record that is created or changed, whenever its transaction commits: once at least.
+//! * A client that follows a list sees every record that is created or changed at least once, whenever its transaction commits.
 //!
 //! # What is not guaranteed
 //!

@@ -1,4 +1,4 @@
-//! Who and what carries an order is in service when it sets out. What becomes of them on the way is no reason to stop it.
+//! The driver and the vehicle of an order are in service when it sets out. If one of them goes out of service on the way, the order goes on.
 
 use crate::fleet::Fleet;
 use crate::fleet::drivers::{Driver, DriverStatus};

@@ -1,7 +1,7 @@
-//! Names that a client chooses, in messages. Whoever signs in names their device, so a thief could have us mail a customer the address of a page
-//! of theirs: mail programs make a link of whatever looks like one.
+//! Names that a client chooses, in messages. A client names its device at a sign-in, so a thief could have us mail a customer the address of a page:
+//! mail programs make a link of everything that looks like an address.
 
-/// The name as no program takes it for an address: a blank is behind each sign that joins the parts of one.
+/// The name with a blank behind each sign that joins the parts of an address, so that no program takes it for one.
 pub(super) fn unlinked(name: &str) -> String {
     let mut told = String::with_capacity(name.len());
     let mut characters = name.chars().peekable();

@@ -5,7 +5,7 @@
 //! a customer gets a few notices of a kind on one day, and every text passes the SMS guard. The limit is one of each kind, so that nobody
 //! hides a change behind a flood of something else.
 //!
-//! A notice is in the language that the customer last used, whoever caused it: a thief could otherwise choose one that the owner cannot read.
+//! A notice is in the language that the customer last used, not in that of the request: a thief could choose one that the owner cannot read.
 //!
 //! `notices` is the log that operators see: which notice went out by which channel, without recipient and words.
 
