@@ -26,7 +26,7 @@ impl TryFrom<String> for Base64Url {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        BASE64URL.decode(text).map(Self).map_err(|_| "This must be base64url without padding.")
+        BASE64URL.decode(text).map(Self).map_err(|_| "This must be base64url.")
     }
 }
 
