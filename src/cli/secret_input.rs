@@ -9,8 +9,8 @@ use secrecy::SecretString;
 
 use crate::cli::Failure;
 
-/// The maximum length of a secret with its line end, in bytes: any password that is not too long has less, however it is spelled. Longer input is
-/// probably the wrong file, and is refused: the beginning of a secret is another secret.
+/// The maximum length of a secret with its line end, in bytes. Every password that is not too long fits, in any spelling. Longer input is probably
+/// the wrong file, and is refused: a cut secret would be another secret.
 const LIMIT: usize = 8 * 1024;
 
 /// Reads standard input to its end; on a terminal, asks for `what` and reads one line that does not appear there. Trailing line ends are not

@@ -139,7 +139,7 @@ fn without_the_1_of_mexico(digits: &str) -> Cow<'_, str> {
 }
 
 /// The mobile number for what looks like a fixed line of Argentina. Mobile numbers have a 9 behind +54, which only callers from abroad dial: people
-/// leave it out, and the rest tells no fixed line from a mobile one. The numbers here are those of people who are texted.
+/// leave it out, and the rest tells no fixed line from a mobile one. The numbers here are texted.
 fn mobile_of_argentina(number: &Parsed) -> Option<Parsed> {
     let written = number.format_as(PhoneNumberFormat::E164);
     let rest = written.strip_prefix("+54").filter(|_| matches!(number.get_type(), PhoneNumberType::FixedLine))?;

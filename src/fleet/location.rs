@@ -16,17 +16,17 @@ pub type Latitude = NumberIn<-90, 90>;
 /// Degrees east.
 pub type Longitude = NumberIn<-180, 180>;
 
-/// Degrees clockwise from north, if they are known. Phones send a number below zero for what they do not know.
+/// Degrees clockwise from north, if they are known. Phones send a number below zero for an unknown heading.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Option<f64>")]
 pub struct Heading(Option<f64>);
 
-/// A speed in the shop's own unit, if it is known, likewise.
+/// A speed in the company's own unit, if it is known. Phones send a number below zero for an unknown one.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(from = "Option<f64>")]
 pub struct Speed(Option<f64>);
 
-/// What a phone knows of a number that is never below zero.
+/// A number that is never below zero, if the phone knows it.
 fn known(sent: Option<f64>) -> Option<f64> {
     sent.filter(|number| *number >= 0.0)
 }
@@ -57,7 +57,12 @@ impl From<Speed> for Option<f64> {
     }
 }
 
-crate::field_type!(Heading => Option<f64>, json!({ "type": ["number", "null"], "maximum": 360 }), in events json!({ "type": ["number", "null"] }), initially None);
+crate::field_type!(
+    Heading => Option<f64>,
+    json!({ "type": ["number", "null"], "maximum": 360 }),
+    in events json!({ "type": ["number", "null"] }),
+    initially None
+);
 crate::field_type!(Speed => Option<f64>, json!({ "type": ["number", "null"] }), initially None);
 
 /// The location and movement of a driver or vehicle. Speed and altitude are in the shop's own units.

@@ -24,17 +24,14 @@ pub const BODY_LIMIT: usize = 256 * 1024;
 const UNMEASURED_OF_EACH: usize = 16;
 const UNMEASURED_OF_ALL: usize = 128;
 
-/// Refuses a body whose coding is not undone here, such as `gzip`: it would be read as something else. Some clients name the charset in this
-/// header, which says nothing else than what JSON is written in.
+/// Refuses a body with a `Content-Encoding` such as `gzip`: no coding is undone here, so it would be read as something else. Some clients put the
+/// charset of JSON into this header, which changes nothing.
 pub fn must_be_plain(headers: &HeaderMap) -> Result<(), Problem> {
-    let codings = headers.get_all(header::CONTENT_ENCODING).iter().map(|value| value.to_str().unwrap_or("unreadable"));
-    let coding = codings.flat_map(|value| value.split(',')).map(str::trim).find(|coding| !is_plain(coding));
-    match coding {
-        None => Ok(()),
-        Some(_) => {
-            Err(Problem::new(ProblemCode::MediaTypeUnsupported).detail("The body must be sent as it is, without a Content-Encoding."))
-        }
+    let values = headers.get_all(header::CONTENT_ENCODING).iter().map(|value| value.to_str().unwrap_or("unreadable"));
+    if values.flat_map(|value| value.split(',')).map(str::trim).all(is_plain) {
+        return Ok(());
     }
+    Err(Problem::new(ProblemCode::MediaTypeUnsupported).detail("The body must be sent as it is, without a Content-Encoding."))
 }
 
 fn is_plain(coding: &str) -> bool {

@@ -20,7 +20,7 @@ pub type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
 pub struct AnyHandler<S>(Arc<dyn Fn(Request, S) -> Answering + Send + Sync>);
 
 impl<S> AnyHandler<S> {
-    /// The handler that a function is.
+    /// The handler that calls a function.
     pub fn of<H, T>(handler: H) -> Self
     where
         H: Handler<T, S, Future = Answering>,

@@ -1,7 +1,7 @@
-//! Text as people type and paste it: what nobody sees of it, dashes of any kind, and digits of any script.
+//! Text as people type and paste it: invisible characters, dashes of any kind, and digits of any script.
 //!
-//! Messengers wrap what they show in marks of direction, keyboards have digits of their own, and a selection with the mouse takes a line end along.
-//! [`code_characters`] is the one reader of codes that are typed: what it drops is no part of a code, and costs no guess.
+//! Messengers wrap texts in marks of direction, keyboards have digits of other scripts, and a selection with the mouse may include a line end.
+//! [`code_characters`] reads all codes that are typed: the characters that it drops are no part of a code, and cost no guess.
 
 /// The digit zero of each script (Unicode, general category Nd). The nine others follow it.
 const ZEROS: [char; 66] = [
@@ -99,8 +99,8 @@ pub fn is_dash(character: char) -> bool {
     )
 }
 
-/// The characters of a code as it was typed or pasted: without blanks, line ends, dashes and what nobody sees, with ASCII digits for those of other
-/// scripts and ASCII letters for full-width ones.
+/// The characters of a code as it was typed or pasted, without blanks, line ends, dashes and invisible characters. Digits of other scripts become
+/// ASCII digits, and full-width letters become ASCII letters.
 pub fn code_characters(typed: &str) -> impl Iterator<Item = char> {
     let is_part = |character: &char| {
         let is_left_out = character.is_whitespace() || character.is_control() || is_invisible(*character) || is_dash(*character);

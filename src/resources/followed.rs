@@ -1,15 +1,15 @@
 //! Lists that are followed: a client asks for `meta.next` again and again, and misses nothing.
 //!
-//! A record has the instant at which its transaction took the time, and appears when that commits. So it can appear behind records that are
-//! newer, and behind a client who has seen those. But it does so soon: a request is cut off after a time, and so is each of its statements. What
-//! is older than both together is *settled*: nothing can appear there any more.
+//! A record has the instant at which its transaction began, and appears when the transaction commits. So it can appear behind newer records, and
+//! behind a client that has seen those. But it does so soon: a request is cut off after a time, and so is each of its statements. The part of the
+//! list that is older than both together is *settled*: nothing can appear there any more.
 //!
-//! A page goes on to the last record that there is, so a client sees each record at once. The cursor of the last page leads back to where the
-//! list is settled, so what came after that is shown again, and what has appeared among it with it. A client who reads several pages beyond that
-//! point goes back to where it was when the first of them was read: what has appeared behind them meanwhile is not older. A client who reads
-//! slowly, and finds more records each time, goes back all the same after a minute.
+//! A page goes on to the newest record, so a client sees each record at once. The cursor of the last page leads back to the end of the settled
+//! part. So the records after it are shown again, together with those that have appeared among them. A client that reads several pages beyond the
+//! settled part goes back to where that part ended at the first of these pages: no record that has appeared behind them meanwhile is older. A
+//! client that reads slowly, and finds more records each time, goes back after a minute all the same.
 //!
-//! Nothing is written for it, and no order of commits is asked for, which a distributed database could not tell.
+//! Nothing is written for it, and it needs no order of commits, which a distributed database could not tell.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;

@@ -141,8 +141,8 @@ impl Storefront {
     /// Deletes expired data: windows of limits that have passed, codes and tallies of wrong guesses older than a day (a month if they locked
     /// somebody out or are those of an account), clients that nobody signed in from for 90 days, sessions that ended more than 90 days ago,
     /// and sign-ins and texts older than 90 days. Counts what came in for the figures. Blanks the personal data of accounts that were closed
-    /// longer than `storefront.erase_after` ago. Lifts the bans that end. Gives back what identity providers have handed out for accounts that
-    /// are closed. A periodic task calls it about once a minute.
+    /// longer than `storefront.erase_after` ago. Lifts the bans that end. Revokes the grants of identity providers that have ended. A periodic
+    /// task calls it about once a minute.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         self.throttle.sweep();
         self.unknown_keys.sweep();

@@ -101,8 +101,8 @@ pub fn next(failures: i16, verdict: Verdict, ended_at: DateTime<Utc>) -> Next {
     }
 }
 
-/// Until when an endpoint wants to be left alone that responded like this to an attempt that ended at `ended_at`. The time that it names is not
-/// meant for one event alone.
+/// The end of the silence that an endpoint asks for with this response to an attempt that ended at `ended_at`. It is a silence of all its
+/// deliveries, because an overloaded endpoint does not mean one event alone.
 pub fn silent_until(verdict: Verdict, ended_at: DateTime<Utc>) -> Option<DateTime<Utc>> {
     match verdict {
         Verdict::Failed { retry_after: Some(wait) } if wait > TimeDelta::zero() => Some(ended_at + wait.min(MAX_SILENCE)),

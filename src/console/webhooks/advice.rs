@@ -2,7 +2,7 @@
 
 use crate::webhooks::TlsReason;
 
-/// What is told of a handshake that failed for no reason that is known.
+/// The advice for a handshake that failed for an unknown reason.
 const HANDSHAKE_FAILED: (&str, &str) = (
     "The certificate is not trusted, or the TLS handshake failed.",
     "Check that the certificate is valid for this name, has not expired and is sent with its intermediate certificates.",

@@ -1,4 +1,4 @@
-//! The numbers that shipments are tracked with: generated, or those of carriers.
+//! The tracking numbers of shipments: generated, or given by a carrier.
 
 use serde::Deserialize;
 use serde_json::json;

@@ -39,7 +39,7 @@ pub enum TransitionError {
     /// An order without a driver cannot be dispatched.
     #[error("An order needs a driver before it is dispatched.")]
     NoDriver,
-    /// The driver who is sent on the way does not work for the shop at present.
+    /// The driver who is sent on the way does not work at present.
     #[error("The driver is inactive. Assign another driver, or set the status of this one to active.")]
     DriverOutOfService,
     /// The vehicle that is sent on the way cannot be used.

@@ -7,8 +7,8 @@
 //! A position has the instant at which it was recorded. A position older than the last one is ignored: it arrived late and says
 //! nothing about the current location.
 //!
-//! What phones send is taken as they send it, unlike other bodies: what they do not know is below zero, and what has no field here (`activity`,
-//! `battery`) is ignored. Apps in the field cannot be changed, and one of their positions must not hold up the others of a request.
+//! Positions are read more leniently than other bodies: a number below zero is unknown, and members without a field here (`activity`, `battery`) are
+//! ignored. Apps in the field cannot be changed, and one of their positions must not hold up the others of a request.
 
 mod queries;
 mod reported_at;

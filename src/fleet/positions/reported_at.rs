@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::resources::Instant;
 
-/// Beyond this number of seconds is the year 5138, and so many milliseconds are in 1973.
+/// Smaller numbers are seconds, others milliseconds: as seconds this is the year 5138, as milliseconds 1973.
 const MOST_SECONDS: f64 = 100_000_000_000.0;
 
 /// An RFC 3339 instant, or the seconds or milliseconds since 1970.

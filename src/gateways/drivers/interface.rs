@@ -113,16 +113,16 @@ pub struct PaymentUpdate {
     pub facts: Vec<Fact>,
     /// The gateway's own id of the payer, if the event has one.
     pub payer: Option<String>,
-    /// What else is there and cannot be read.
+    /// The values of the callback that cannot be read.
     pub remarks: Remarks,
 }
 
-/// Whether money moves, or only tries of a developer are told.
+/// Whether a callback is about real money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Real payments.
     Live,
-    /// Those of the gateway's test mode.
+    /// Payments of the gateway's test mode.
     Test,
 }
 
@@ -138,7 +138,7 @@ impl Mode {
     }
 }
 
-/// What a callback contains and cannot be read, in sentences for its record. The rest of it is booked: a callback is evidence, and not a request.
+/// Sentences about the values of a callback that cannot be read, for its record. The rest is booked: a callback is evidence and not a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remarks(Vec<String>);
 
@@ -249,7 +249,7 @@ impl<'a> Incoming<'a> {
     }
 }
 
-/// Whether there is no value where a body is read: gateways send blank texts for what they do not have.
+/// Whether a value of a body counts as missing: gateways send blank texts for values that they do not have.
 pub fn is_blank(value: &Value) -> bool {
     value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty())
 }

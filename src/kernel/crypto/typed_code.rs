@@ -1,4 +1,4 @@
-//! Codes that people type: those that are long enough to be guessed by nobody, such as `K7QM-2XTD-9FHC-WB4N`, and those of six digits.
+//! Codes that people type: long ones that nobody can guess, such as `K7QM-2XTD-9FHC-WB4N`, and codes of six digits.
 
 use secrecy::{ExposeSecret, SecretString};
 

@@ -191,8 +191,8 @@ impl Pool {
     /// Takes a connection. If all are in use, waits until one is free, at most for [`Limits::acquire_timeout`]. If too many wait already,
     /// fails at once.
     ///
-    /// The future is boxed, as are those of transactions: nearly every handler's future contains some, and the compiler would look through all of
-    /// them for each handler.
+    /// The future is boxed, as the futures of transactions are: nearly every handler's future contains some, and the compiler would look through
+    /// all of them for each handler.
     pub fn acquire(&self) -> BoxFuture<'_, Result<Connection, sqlx::Error>> {
         Box::pin(async {
             self.close_idle();

@@ -79,8 +79,8 @@ pub struct Limits {
 #[derive(Clone, Copy, Debug)]
 pub struct EndsAt(pub Instant);
 
-/// Listens on `address`. As many connections wait until they are accepted as the system's headers allow, thousands on Linux. The 128 of the standard
-/// library are less than a crowd that comes at once: the system drops the others, which connect again a second later.
+/// Listens on `address`, with the longest queue of connections to be accepted that the system offers: thousands on Linux. The standard library's
+/// 128 are too few for a crowd that connects at once: the system drops the rest, which connect again a second later.
 ///
 /// # Errors
 /// The address cannot be listened on.
@@ -251,7 +251,7 @@ mod tests {
         let most: usize = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap().trim().parse().unwrap();
         let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
         let address = listener.local_addr().unwrap();
-        // Who finds no room waits for it in vain.
+        // A connection that finds no room in the queue is not made in time.
         let connect = |_| TcpStream::connect_timeout(&address, Duration::from_secs(60));
         let crowd: Result<Vec<_>, _> = (0..most.min(1_000)).map(connect).collect();
         crowd.unwrap();

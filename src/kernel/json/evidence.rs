@@ -1,4 +1,4 @@
-//! JSON that is evidence and not a request: what a gateway has signed is read as far as it can be, whatever stands in members that nobody reads.
+//! JSON that is evidence and not a request: a body that a gateway has signed is read as far as possible, whatever its unused members contain.
 
 use serde::de::DeserializeOwned;
 
@@ -6,10 +6,10 @@ use super::{numbers, parse};
 
 /// The levels of nesting that are read. Deeper ones are left out.
 const MAX_LEVELS: usize = 100;
-/// What stands in place of characters that are none, or that the database cannot keep.
+/// Replaces characters that are invalid, or that the database cannot keep.
 const UNREADABLE: char = char::REPLACEMENT_CHARACTER;
 
-/// Reads a body in which nothing is refused but what is no JSON at all.
+/// Reads a body; `None` only if it is not JSON at all.
 ///
 /// A byte order mark is left out, and bytes that are not UTF-8 are read as Latin-1. Halves of surrogate pairs and NUL become U+FFFD, and values
 /// below a hundred levels become null. Numbers keep their digits, however large they are.
@@ -59,7 +59,7 @@ fn mended(json: &str) -> String {
     out
 }
 
-/// Adds the text that begins behind a quotation mark, and returns what comes after it.
+/// Adds the text that begins behind a quotation mark, and returns the rest.
 fn mend_text<'a>(mut rest: &'a str, out: &mut String) -> &'a str {
     out.push('"');
     while let Some(character) = rest.chars().next() {
@@ -78,7 +78,7 @@ fn mend_text<'a>(mut rest: &'a str, out: &mut String) -> &'a str {
     rest
 }
 
-/// Adds what a backslash stands before, and returns what comes after it.
+/// Adds the escape that begins behind a backslash, and returns the rest.
 fn mend_escape<'a>(rest: &'a str, out: &mut String) -> &'a str {
     let hex = |text: &str| u16::from_str_radix(text, 16).ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_hexdigit()));
     let unit = |text: &str| text.strip_prefix('u').and_then(|text| hex(text.get(..4)?));

@@ -1,11 +1,11 @@
-//! A deserializer that takes only an object for a struct, at any depth, and in a struct with the name [`EMPTY_IS_NONE`] an empty text for none.
+//! A deserializer that takes only an object for a struct, at any depth. In a struct with the name [`EMPTY_IS_NONE`], an empty text is none.
 //!
 //! Serde reads a list as the members of a struct in their order, so `["ada@example.com", "secret"]` would be a body with two members. Nobody
 //! means that, and a body that means one thing today would mean another when the struct gets a member.
 //!
-//! Apps, and exports of other services, send what nobody has filled in as `""`. In their bodies it is the same as `null` wherever `null` may stand:
-//! wherever an `Option` is read. What is no `Option` keeps it, and so does free JSON. The bodies of servers are read to the letter: an owner or a
-//! key that came out empty there is a mistake, and none at all would mean something else.
+//! Apps, and exports of other services, send `""` for a field that nobody has filled in. In their bodies it is the same as `null` wherever an
+//! `Option` is read. Other fields and free JSON keep it. The bodies of servers keep it everywhere: an empty owner or key is a mistake there, and
+//! none at all would mean something else.
 //!
 //! The wrapper passes everything else on as it is.
 
@@ -102,7 +102,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
         if !self.empty_is_none {
             return self.inner.deserialize_option(any(visitor, false));
         }
-        // Serde reads forward only: what is there has to be read before anybody knows that it is an empty text.
+        // Serde reads forward only: a value has to be read to see whether it is an empty text.
         match Value::deserialize(self.inner)? {
             value if is_missing(&value) => visitor.visit_none(),
             value => visitor.visit_some(Objects { inner: value, empty_is_none: true }).map_err(D::Error::custom),

@@ -36,8 +36,8 @@ const INDEXES: [Index; 3] = [
     Index { name: "payments_by_text", table: "payments", columns: &["transaction_id"], condition: OF_RECORDS },
 ];
 
-/// Makes those whose tables are there and that are missing, were not completed, or do not fold. A session that makes one waits for
-/// transactions that are open, but nobody waits for it.
+/// Makes each index that is missing, was not completed, or does not fold, if its table is there. A session that makes one waits for transactions
+/// that are open, but nobody waits for it.
 pub async fn make(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     let Some(schema) = schema_of_extension(conn).await? else { return Ok(()) };
     let folds = can_fold(conn).await?;

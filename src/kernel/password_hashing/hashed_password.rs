@@ -59,7 +59,7 @@ impl std::fmt::Debug for HashedPassword {
 pub enum Comparison {
     /// A different password, or no stored hash.
     Wrong,
-    /// The right password, hashed with the current parameters; or as far as the hash of another service has read it, which therefore stays.
+    /// The right password, and the stored hash stays: it has the current parameters, or another service's hash has read only a part of the password.
     Right,
     /// The right password, hashed with older parameters, in another spelling or by another service; it should be hashed again.
     RightButOutdated,
@@ -77,7 +77,8 @@ fn digest(params: &Params, password: &[u8], salt: &[u8], memory: &mut [Block]) -
     output.into()
 }
 
-/// Compares a spelling of a password, which may be the one spelling, with a stored hash; without a hash it does the same amount of work.
+/// Compares one of the spellings of a password with a stored hash; without a hash it does the same amount of work. A right password in another
+/// spelling than the one that is hashed is outdated.
 pub(super) fn compare(
     (password, is_the_one_spelling): (&SecretString, bool),
     stored: Option<&HashedPassword>,
@@ -87,7 +88,7 @@ pub(super) fn compare(
     let Some((params, salt, hash)) = stored.and_then(read_own) else {
         let imported = stored.and_then(|stored| stored.parse::<HashOfOthers>().ok());
         if let Some(hash) = imported.filter(|hash| hash.is_of(password)) {
-            // What it has not read may be a typing error, which must not become the password.
+            // The part that it has not read may have a typing error, which must not become the password.
             return if hash.reads_all_of(password) { Comparison::RightButOutdated } else { Comparison::Right };
         }
         // Many services' hashes take less work than ours: without more, a quick answer would tell that there is an account.

@@ -154,8 +154,8 @@ impl HashingPlace {
         self.run(move |memory| HashedPassword::of(&password, memory)).await
     }
 
-    /// Compares a password as it is typed with the stored hash, in each of its spellings, and each in a turn of its own. Without a stored hash it does
-    /// the same amount of work and returns [`Comparison::Wrong`], so that the response time does not reveal whether an account exists.
+    /// Compares a typed password with the stored hash, in each of its spellings, and each in a turn of its own. Without a stored hash it does the
+    /// same amount of work and returns [`Comparison::Wrong`], so that the response time does not reveal whether an account exists.
     pub async fn compare(&self, typed: &SecretString, stored: Option<HashedPassword>) -> Comparison {
         let Some(password) = Password::read(typed) else {
             // Longer than any password, and so wrong.

@@ -28,8 +28,8 @@ impl Password {
         &self.0
     }
 
-    /// The spellings that a hash may have been made of, the one spelling first: as it is typed, composed and decomposed. Other services hash in one of
-    /// them, and so did Portico before there was one spelling.
+    /// The spellings that a hash may have been made of: the one spelling first, then as it is typed, composed and decomposed. Other services hash one
+    /// of them, and so did Portico before there was one spelling.
     pub(super) fn spellings(&self, typed: &SecretString) -> Vec<SecretString> {
         let text = typed.expose_secret();
         let others = [typed.clone(), text.nfc().collect::<String>().into(), text.nfd().collect::<String>().into()];

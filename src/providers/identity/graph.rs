@@ -1,7 +1,7 @@
 //! Verification of access tokens of provider C: the person and the app that a token was issued to.
 //!
-//! The provider is asked about a token with the app's own one, and says of both that it does not accept them in the same words. So when it says
-//! that, it is asked about the app's own token too: what is wrong with our app is no wrong proof.
+//! The provider is asked about a customer's token with the app's own token, and refuses both in the same words. So after a refusal it is asked about
+//! the app's own token too: a fault of the app is no wrong proof.
 
 use chrono::{DateTime, Utc};
 use reqwest::{Client, RequestBuilder};
@@ -46,7 +46,7 @@ struct Inspected {
     /// Seconds since 1970. 0 for a token that does not expire.
     #[serde(default)]
     expires_at: i64,
-    /// What is wrong with it, or why the provider cannot say.
+    /// Why the provider refuses it, or cannot judge it.
     error: Option<GraphError>,
 }
 

@@ -26,7 +26,7 @@ pub struct FilterForm {
 
 #[derive(Clone, Copy, Debug)]
 enum Values {
-    /// What is written freely: the name of the format, and the function that reads it.
+    /// Free values: the name of their format, and the function that reads one.
     Free(&'static str, fn(&str) -> Option<Operand>),
     /// What a schema of a declared kind allows.
     Fitting(FittingValue, &'static Validator),

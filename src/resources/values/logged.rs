@@ -1,5 +1,5 @@
-//! Words and names in logs, which are written by the service and by nobody else. A list that is filtered by one reads it, so that what nothing
-//! can have is refused.
+//! Words and names in logs, which only the service writes. The filter of a list reads them like any field, so that a value that no entry can have is
+//! refused.
 
 use serde::Deserialize;
 use serde_json::json;

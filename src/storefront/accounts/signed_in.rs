@@ -278,8 +278,8 @@ async fn follow_up(storefront: &Storefront, (attempt, languages): (&SignInAttemp
     }
 }
 
-/// Keeps the languages of the request for notices to come, unless they are kept already or the device may be a thief's. After the notices of this
-/// sign-in, which are in those of before.
+/// Keeps the languages of the request for later notices, unless they are kept already or the device may be a thief's. To be called after the notices
+/// of this sign-in, which are in the languages from before.
 async fn keep_languages(
     storefront: &Storefront,
     SignedIn { customer, before, .. }: &SignedIn,
@@ -302,7 +302,7 @@ async fn settle(
     now: DateTime<Utc>,
 ) -> Result<bool, sqlx::Error> {
     let kept = storefront.settings.sessions_per_customer.get();
-    // Not only beyond the limit: parallel sign-ins do not see each other before they commit, and the session that ends is found by uses noted before.
+    // Also below the limit: parallel sign-ins do not see each other before they commit, and ending one needs to know when each session was used.
     if before.sessions >= i64::from(kept / 2) {
         let mut conn = storefront.pool.acquire().await?;
         tokens::note_closely(&mut conn, customer.id).await?;

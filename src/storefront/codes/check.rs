@@ -194,7 +194,7 @@ impl Trial {
         Ok(Judged { verdict, identity, subject, has_failed, is_told })
     }
 
-    /// Whether the client has asked for the code, and so may know how it stands. Whoever is signed in has asked for the code that is looked at.
+    /// Whether the client has asked for the code, and so may know its state. A signed-in customer has asked for the code that is compared.
     fn is_told(&self, asked_by: &SecretDigest, identity: &str, key: &ApplicationKey) -> bool {
         let request = Request { store: self.guess.store, purpose: self.purpose, identity };
         self.asker.asked(asked_by, self.handle.as_ref(), (key, &request)) | matches!(self.target, Target::RequestedBy(_))

@@ -20,8 +20,8 @@ pub(super) fn longest_in_texts(alphabet: Alphabet) -> usize {
 
 /// How names are written in one text.
 ///
-/// A single character outside the GSM alphabet more than halves the capacity of a segment. So a wording in that alphabet keeps it where its names can be
-/// spelled in it: Latin letters lose their marks, and punctuation becomes plain. A name in another script has no other spelling that its customers would
+/// A single character outside the GSM alphabet more than halves the capacity of a segment. So a text in that alphabet keeps it if its names can be
+/// spelled in it: Latin letters lose their marks, and punctuation becomes plain. A name in another script has no other spelling that customers would
 /// know. It is written as it is, and the whole text in UCS-2, in two segments at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lettering {
@@ -67,7 +67,7 @@ fn spelled(name: &str, alphabet: Alphabet) -> String {
     one_line(&spelled)
 }
 
-/// What is seen of a name, composed and without emoji; with them if it has nothing else.
+/// The visible characters of a name, composed and without emoji; with emoji if it has nothing else.
 fn shown(name: &str) -> String {
     let mut in_picture = false;
     let is_letter = |character: &char| {

@@ -1,9 +1,10 @@
-//! Names that a client chooses, in messages. A sign-in names its device, so a thief could have us mail a customer the address of a page: mail
-//! programs make a link of everything that looks like one.
+//! Names that a client chooses, in messages. A client names its device at a sign-in, so a thief could have us mail a customer the address of a page:
+//! mail programs make a link of everything that looks like an address.
 
 use crate::storefront::messages::store_name::visible;
 
-/// The name as no program takes it for an address: a blank is behind each sign that joins the parts of one. Nothing in it turns the text around it.
+/// The name with a blank behind each sign that joins the parts of an address, so that no program takes it for one, and without the marks that turn the text
+/// around it.
 pub(super) fn unlinked(name: &str) -> String {
     let mut told = String::with_capacity(name.len());
     let mut characters = name.chars().map(visible).peekable();

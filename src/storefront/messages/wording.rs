@@ -76,8 +76,8 @@ impl Wording {
         Ok(Self { text, alphabet, subject, mail })
     }
 
-    /// The body of the text. It fits into one segment, or into two if the store's name is in a script of its own. With a `room` in bytes, the name is cut
-    /// as far as that helps and the name still says something.
+    /// The body of the text. It fits into one segment, or into two if the store's name is in a script of its own. With a `room` in bytes, the name is
+    /// cut as far as that helps and the name still says something.
     pub(super) fn text(&self, code: &str, store: &str, room: Option<usize>) -> String {
         let rest = fill(&self.text, code, "");
         let names: &[&str] = if self.text.has(Placeholder::Store) { &[store] } else { &[] };

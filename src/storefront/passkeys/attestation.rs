@@ -1,7 +1,7 @@
 //! Verifying a new passkey (WebAuthn, section 7.1).
 //!
-//! What a manufacturer says of the authenticator is not asked for, and some send it all the same. It is not looked at: an
-//! authenticator may as well say nothing. What the new key itself has signed can be verified without trusting anybody, and is.
+//! No statement of the authenticator's manufacturer is required, and one that is sent all the same is ignored. A statement that the new key itself
+//! has signed is verified, because that needs no trust in anybody.
 
 use coset::cbor::de::from_reader;
 use coset::cbor::value::Value;

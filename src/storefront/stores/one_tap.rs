@@ -4,8 +4,8 @@
 //! Android app may read a text that contains the hash of the app ("SMS Retriever"). The hash stands above the line for browsers, which has
 //! to be the last one.
 
-/// The maximum length of the domain: with it and the hash, a text of one segment becomes one of two at most, in either alphabet, and one of two becomes
-/// one of three.
+/// The maximum length of the domain: with it and the hash, a text of one segment becomes one of two at most, in either alphabet, and a text of two
+/// segments one of three.
 pub const MAX_DOMAIN_LEN: usize = 40;
 /// The length of the hash.
 pub const APP_HASH_LEN: usize = 11;

@@ -38,8 +38,8 @@ impl Webhooks {
 }
 
 /// Half-open circuits let a due delivery through, and another one if nothing is known of the first after its lease. Closed ones let all
-/// through. An endpoint is looked at again after `cool_down` at the latest, or when its silence ends, so what a clock wrote before it was set back
-/// is outlived.
+/// through. An endpoint is looked at again after `cool_down` at the latest, or when its silence ends, so a time that was
+/// written before a clock was set back holds up nothing for long.
 async fn wake(conn: &mut Connection, cool_down: TimeDelta, now: DateTime<Utc>) -> Result<Woken, sqlx::Error> {
     let row = sqlx::query!(
         r#"with endpoint as materialized (

@@ -48,13 +48,13 @@ crate::read_only! {
 pub(super) struct ReplayRequest {
     pub(super) state: Repeatable,
     pub(super) since: DateTime<Utc>,
-    /// The end of what is replayed; `None` stands for the instant of the request.
+    /// Deliveries created later are not replayed; `None` stands for the instant of the request.
     pub(super) until: Option<DateTime<Utc>>,
     pub(super) events: EventFilter,
 }
 
 impl ReplayRequest {
-    /// Which deliveries these are, if it is made at `now`. What is delivered later is never replayed.
+    /// The deliveries that a request at `now` is about. Deliveries created later are never replayed.
     pub(super) fn wanted(&self, now: DateTime<Utc>) -> Wanted<'_> {
         let until = self.until.map_or(now, |until| until.min(now));
         Wanted { state: self.state, since: self.since, until, events: self.events.entries() }

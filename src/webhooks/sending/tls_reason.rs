@@ -13,7 +13,7 @@ crate::text_enum! {
         CertificateNotYetValid = "certificate_not_yet_valid",
         /// The certificate is for other names.
         WrongName = "wrong_name",
-        /// Nobody who is trusted has signed the certificate, or the certificates between the two were not sent.
+        /// No trusted authority has signed the certificate, or the intermediate certificates were not sent.
         UnknownAuthority = "unknown_authority",
         /// The certificate was revoked.
         CertificateRevoked = "certificate_revoked",
@@ -21,7 +21,7 @@ crate::text_enum! {
         CertificateInvalid = "certificate_invalid",
         /// The endpoint wants a certificate of its client.
         ClientCertificate = "client_certificate",
-        /// The endpoint speaks versions of TLS only that are not safe any more.
+        /// The endpoint speaks only versions of TLS that are not safe any more.
         ProtocolTooOld = "protocol_too_old",
         /// The endpoint does not speak TLS.
         NotTls = "not_tls",
@@ -64,8 +64,8 @@ impl TlsReason {
         }
     }
 
-    /// What an endpoint means that refuses to go on. There is one word for a missing certificate of the client since TLS 1.3; older servers
-    /// use the others for it.
+    /// The reason that an alert of the endpoint tells. TLS 1.3 has an alert of its own for a missing client certificate; older servers use the
+    /// others for it.
     fn of_alert(alert: AlertDescription, wants_certificate: bool) -> Self {
         match alert {
             AlertDescription::CertificateRequired => Self::ClientCertificate,

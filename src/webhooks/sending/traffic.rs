@@ -25,7 +25,7 @@ struct Noted {
     answered: bool,
     /// When the endpoint last sent something.
     received_at: Option<Instant>,
-    /// That of the answer to the latest request, with HTTP/1.
+    /// The status line of the answer to the latest request, with HTTP/1.
     status_line: StatusLine,
     /// Whether something was sent since anything was received.
     is_asked: bool,
@@ -33,7 +33,7 @@ struct Noted {
 }
 
 impl Traffic {
-    /// That of a new connection.
+    /// The traffic of a new connection.
     pub fn new(speaks_http2: bool) -> Self {
         Self { opened_at: Instant::now(), speaks_http2, noted: Arc::default() }
     }

@@ -1,4 +1,4 @@
-//! The heart: gives signs of life of this worker, so that the others leave alone what it has in flight, and take it over when it dies.
+//! The heartbeat of this worker: while it goes on, other workers leave its deliveries in flight alone. When it ends, they take them over.
 
 use std::sync::Arc;
 use std::time::Duration;

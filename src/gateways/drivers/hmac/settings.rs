@@ -10,7 +10,7 @@ use crate::gateways::drivers::is_blank;
 use crate::gateways::facts::Normalised;
 use crate::gateways::money::{Currency, Unit};
 
-/// The entry for what is not listed: types of events, and currencies.
+/// The entry for all types of events, or all currencies, that are not listed.
 pub const ANY: &str = "*";
 
 /// The field `settings` of a gateway.

@@ -19,7 +19,7 @@ pub struct KnownFacts {
     /// How much of what had been authorised was released.
     released: i64,
     is_set_up: bool,
-    /// By currency. Money in another one than the payment's does not give the payment back.
+    /// By currency. A refund in another currency than the payment's is no refund of the payment.
     refunds: BTreeMap<Option<Currency>, Refunds>,
     /// By reference.
     disputes: BTreeMap<String, Dispute>,
@@ -71,7 +71,7 @@ impl KnownFacts {
         }
     }
 
-    /// Whether all that had been authorised was released. What a gateway calls a refund then gives nothing back.
+    /// Whether all that had been authorised was released. A refund that the gateway reports then returns no money.
     fn was_never_paid(&self) -> bool {
         self.released > 0 && self.paid.contains_key(&FactKind::PaymentFailed) && !self.paid.contains_key(&FactKind::PaymentSucceeded)
     }
@@ -84,7 +84,7 @@ impl KnownFacts {
         self.refunds.get(&currency.cloned()).map_or(0, |refunds| refunds.reported(self.released))
     }
 
-    /// What was given back of the payment.
+    /// The refunded amount of the payment.
     fn refunded(&self) -> i64 {
         if self.was_never_paid() {
             return 0;

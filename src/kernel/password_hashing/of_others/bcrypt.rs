@@ -10,11 +10,11 @@ use base64::prelude::BASE64_STANDARD;
 use crate::kernel::crypto::hmac_sha384;
 use crate::kernel::password_hashing::of_others::InvalidHash;
 
-/// What many services have: about half a second. It is taken on every machine.
+/// The cost of many services: about half a second. It is accepted on every machine.
 const USUAL_COST: u32 = 13;
-/// Each further step takes twice as long. It is taken where a comparison takes no longer than this.
+/// The maximum time of a comparison of a higher cost. Each step takes twice as long as the one before.
 const LONGEST: Duration = Duration::from_secs(1);
-/// The cost that is measured: some milliseconds.
+/// The cost of the comparison that is measured: some milliseconds.
 const SAMPLE_COST: u32 = 7;
 /// How many bytes of a password bcrypt reads. A shorter one ends with a NUL, which it reads too.
 const READ: usize = 72;

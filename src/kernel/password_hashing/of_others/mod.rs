@@ -1,9 +1,9 @@
 //! Password hashes that other services made, as customers who move in bring them. Each is only compared: after the first right password ours
 //! replaces it.
 //!
-//! Whoever imports a hash chooses how much work each sign-in with it is. So the parameters are bounded: one comparison takes at most 64 MiB, which is
-//! given back, and about half a second on one core. Of bcrypt, whose work doubles with each step, what is unusual is measured, and may take a second.
-//! They wait in the same queue as ours, so all of them together have no more than its threads.
+//! A company that imports a hash chooses how much work each sign-in with it is. So the parameters are bounded: one comparison takes at most 64 MiB,
+//! which are freed, and about half a second on one core. A cost of bcrypt beyond the usual one is measured, because each step doubles the work, and
+//! may take a second. Comparisons wait in the same queue as ours, so all of them together have no more than its threads.
 
 mod argon2;
 mod bcrypt;
@@ -45,7 +45,7 @@ pub enum InvalidHash {
     /// A comparison would take too long, or too much memory.
     #[error("The password hash takes more work than is allowed.")]
     TooCostly,
-    /// It is made by a fast algorithm alone: whoever reads it has the password in no time.
+    /// A fast algorithm alone has made it, so it protects no password.
     #[error("The password hash is of a fast algorithm, which protects no password. Let the other service make it stronger first.")]
     TooWeak,
 }

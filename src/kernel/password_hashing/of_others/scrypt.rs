@@ -58,7 +58,7 @@ pub struct KdfHash {
 }
 
 impl KdfHash {
-    /// What it begins with in base64: `scrypt`.
+    /// The beginning in base64: `scrypt`.
     pub(super) const BEGINS: &str = "c2NyeXB0";
 
     pub(super) fn read(text: &str) -> Result<Self, InvalidHash> {

@@ -1,5 +1,5 @@
-//! Exchange of an authorization code for a second identity token, directly from the provider. A code works once. What else it is exchanged for
-//! gives the app access to the person's account at the provider: it is kept only where it can be given back.
+//! Exchange of an authorization code for a second identity token, directly from the provider. A code works once. The exchange
+//! also gives a refresh token, the *grant* of access to the person's account at the provider. It is kept only if it can be revoked.
 
 use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
@@ -90,12 +90,12 @@ impl CodeExchange {
         }
     }
 
-    /// Where grants are given back, if the provider takes them back.
+    /// The revocation endpoint, if the settings name one.
     pub(super) fn revokes_at(&self) -> Option<&Url> {
         self.settings.revoke_url.as_ref()
     }
 
-    /// Gives a grant back (RFC 7009). One that the provider does not know any more is a success as well.
+    /// Revokes a grant (RFC 7009). A grant that the provider does not know any more is a success as well.
     pub(super) async fn revoke(&self, address: &Url, grant: &SecretString) -> Result<(), NoAnswer> {
         let form = [
             ("token", grant.expose_secret()),

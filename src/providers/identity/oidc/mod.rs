@@ -134,8 +134,8 @@ impl Oidc {
         })
     }
 
-    /// Gives a grant back, so that the app has no access to the person's account at the provider any more. Returns `false` if the settings do not
-    /// say where.
+    /// Revokes a grant, so that the app has no access to the person's account at the provider any more. Returns `false` if the settings name no
+    /// revocation endpoint.
     pub async fn revoke(&self, grant: &SecretString) -> Result<bool, NoAnswer> {
         let Some((exchange, address)) = self.exchange.as_ref().and_then(|exchange| Some((exchange, exchange.revokes_at()?))) else {
             return Ok(false);

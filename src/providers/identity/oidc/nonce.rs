@@ -1,7 +1,7 @@
 //! The nonce of a token, compared with the one that an app sends.
 //!
-//! Apps pass the provider the nonce itself or, like the samples of some providers, its SHA-256, in hex or base64. Whoever has a token can read its
-//! nonce, so it makes nothing easier for a thief that the digest is taken as well.
+//! Apps pass the provider the nonce itself or, like the samples of some providers, its SHA-256, in hex or base64. A token shows its
+//! nonce, so accepting the digest helps no thief.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD_INDIFFERENT;

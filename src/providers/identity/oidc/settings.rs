@@ -49,7 +49,7 @@ pub struct OidcSettings {
     /// The token endpoint, where authorization codes are exchanged.
     #[serde(default, deserialize_with = "settings::optional")]
     pub token_url: Option<Url>,
-    /// The revocation endpoint, where what codes were exchanged for is given back when an account is closed.
+    /// The revocation endpoint (RFC 7009), where grants are revoked when an account is closed.
     #[serde(default, deserialize_with = "settings::optional")]
     pub revoke_url: Option<Url>,
     /// The timeout of requests to the provider.
@@ -99,7 +99,7 @@ pub(super) struct ExchangeSettings {
     pub(super) token_url: Url,
     pub(super) client_id: String,
     pub(super) client_secret: SecretString,
-    /// Where grants are given back.
+    /// The revocation endpoint.
     pub(super) revoke_url: Option<Url>,
 }
 

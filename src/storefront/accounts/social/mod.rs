@@ -23,8 +23,8 @@
 //!
 //! A customer with a second factor is asked for it. Such a sign-in neither links nor resumes anything: a first factor alone changes no account.
 //!
-//! Trouble at a provider is no wrong proof, so it is counted for nobody ([`trouble`]). What else a provider hands out for an authorization code is
-//! given back when the account is closed ([`grants`]).
+//! Trouble at a provider is no wrong proof, so it is counted for nobody ([`trouble`]). The refresh token that comes with an
+//! authorization code is revoked when the account is closed ([`grants`]).
 //!
 //! A link stays when its provider is no longer configured: it signs nobody in, the export of the customer shows it, and it works again when
 //! the provider is listed under the same name.

@@ -1,4 +1,4 @@
-//! Trouble at a provider. It is counted, and operators are told of an app that is refused. It costs no customer anything, because no proof was wrong.
+//! Trouble at a provider. Metrics count it, and the operators who can end it are mailed. It counts against no customer, because no proof was wrong.
 
 use chrono::TimeDelta;
 use futures::future::join_all;

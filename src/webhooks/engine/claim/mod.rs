@@ -5,9 +5,9 @@
 //!
 //! Deliveries wait in lanes, so that deliveries in one lane are never in the way of another lane. Within a lane the endpoints take
 //! turns: the companies one after the other, and of each the endpoints with the fewest deliveries in flight first, whatever waits for the
-//! others. A delivery that must wait for its predecessor enters a lane only after the predecessor has ended. What waits for a paused
-//! endpoint stays in its lane, and is passed over as what is being cancelled is. What waits behind an open circuit leaves its lane, and so does
-//! what waits for an endpoint that has asked for silence.
+//! others. A delivery that must wait for its predecessor enters a lane only after the predecessor has ended. A delivery to a paused
+//! endpoint stays in its lane and is passed over, like one that is being cancelled. A delivery behind an open circuit leaves its lane, and so does
+//! one to an endpoint that has asked for silence.
 
 mod queries;
 mod reclaim;

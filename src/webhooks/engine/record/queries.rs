@@ -22,7 +22,7 @@ pub struct Limits {
 /// Logs attempts and moves their deliveries to the next state where the lease still holds; returns how many. A delivery that was
 /// cancelled in flight is not retried. The health of each endpoint is written once for all its attempts; replays do not affect it. Of the
 /// certificates that an endpoint presented, the one that ends first counts. An endpoint is left alone until the last instant that it has named in
-/// any answer, those to replays included. What has been in flight meanwhile and succeeds does not change that.
+/// any answer, those to replays included. A success of a delivery that was in flight does not change that.
 ///
 /// For the endpoints of `refill`, first attempts are claimed within their rooms, with the time from which each of them was due. An endpoint that has a rate limit, is paused or has asked for silence, or at which an attempt failed, is left to ordinary claims.
 pub async fn record_attempts(

@@ -99,12 +99,12 @@ fn completed(session: &Object<'_>, remarks: &mut Remarks) -> Facts {
     }
 }
 
-/// Whether the amount of the charge is held for the shop, and nothing has been paid.
+/// Whether the amount of the charge is only authorised, and nothing has been paid.
 fn is_authorised_only(charge: &Object<'_>) -> bool {
     charge.get("/captured") == Some(&Value::Bool(false))
 }
 
-/// What was paid at last: all that was authorised, or a part.
+/// The captured amount, all that was authorised or a part, and the release of the rest.
 fn paid(object: &Object<'_>, part: &str, remarks: &mut Remarks) -> Facts {
     let paid = object.sum(FactKind::PaymentSucceeded, &[part, "/amount"], remarks)?;
     let released = released(object, released_rest(object, paid.amount)?, remarks);
@@ -119,13 +119,13 @@ fn released_rest(object: &Object<'_>, captured: Option<i64>) -> Result<i64, NotU
     Ok(if is_counted { rest } else { 0 })
 }
 
-/// Some of what was authorised is held no longer. The provider counts it among the refunds of the charge.
+/// The release of a part of the authorised amount. The provider counts it among the refunds of the charge.
 fn released(object: &Object<'_>, amount: i64, remarks: &mut Remarks) -> Option<Fact> {
     let fact = || Fact { amount: Some(amount), ..object.note(FactKind::AuthorisationReleased, &["/amount"], remarks) };
     (amount > 0).then(fact)
 }
 
-/// What was released of the authorisation, and the refunds of what was captured: individually if the event contains them, else their total.
+/// The released part of the authorisation, and the refunds of the captured part: individually if the event contains them, else their total.
 fn refunded(charge: &Object<'_>, remarks: &mut Remarks) -> Facts {
     if is_authorised_only(charge) {
         let returned = charge.amount_if_any("/amount_refunded")?.unwrap_or(0);
@@ -141,7 +141,7 @@ fn refunded(charge: &Object<'_>, remarks: &mut Remarks) -> Facts {
     Ok(released.into_iter().chain(refunds).collect())
 }
 
-/// The total of all refunds, which counts what was released: nothing if there is nothing else in it.
+/// The total of all refunds, which includes the released amount; `None` if it is nothing but that.
 fn in_all(charge: &Object<'_>, released: i64, remarks: &mut Remarks) -> Result<Option<Fact>, NotUnderstood> {
     let total = charge.amount(&["/amount_refunded"])?;
     let refunded = |total: i64| (total - released).max(0);

@@ -1,8 +1,8 @@
-//! Grants: what gives the company's app access to a person's account at a provider. It comes with an authorization code that is exchanged, is used
-//! for nothing, and is given back when the account is closed or the link is removed, as app stores ask for.
+//! Grants: refresh tokens, which give the company's app access to a person's account at a provider. A grant comes with the exchange of an
+//! authorization code and is used for nothing. It is revoked when the account is closed or the link is removed, as app stores require.
 //!
-//! A grant is kept only where the provider takes it back, and sealed. It ends in the transaction that closes the account or removes the link, which
-//! waits for no provider. A provider that does not take it is asked again every hour, for a week.
+//! A grant is kept, encrypted, only if the provider can revoke it. It is ended in the transaction of the caller, which waits for no provider. A
+//! provider that does not answer is asked again every hour, for a week.
 
 mod queries;
 
