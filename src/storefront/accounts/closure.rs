@@ -110,7 +110,8 @@ body! {
     #[derive(Debug, Default)]
     struct Confirmation {
         /// The verification code: six digits. Not needed if the answer to the request was `sign_in`.
-        code: Option<SubmittedCode>,
+        #[serde(default)]
+        code: SubmittedCode,
     }
 }
 
@@ -122,7 +123,7 @@ async fn confirm(
     languages: AcceptedLanguages,
     JsonOptions(request): JsonOptions<Confirmation>,
 ) -> Result<Json<Value>, Problem> {
-    let verified_code = verify(&storefront, &caller, client.client(), request.code.unwrap_or_default()).await?;
+    let verified_code = verify(&storefront, &caller, client.client(), request.code).await?;
     // To its end even if the client disconnects: a thief must not keep the owner from being told.
     let this = storefront.clone();
     let closing = async move {
@@ -139,7 +140,7 @@ async fn confirm(
     storefront.lifecycle.finish(closing).await
 }
 
-/// Verifies that the customer wants it: by the code, or by the fresh session of a customer who can get none.
+/// Verifies that the customer wants it: by the code, or by the fresh session of one who can get none.
 async fn verify(
     storefront: &Storefront,
     caller: &SignedInCustomer,

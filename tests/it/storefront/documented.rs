@@ -47,15 +47,6 @@ async fn the_page_has_the_routes_of_openapi_json() {
 }
 
 #[tokio::test]
-async fn openapi_json_asks_for_no_code_where_an_account_may_be_closed_without_one() {
-    let world = World::new().await;
-    let document = world.request(Method::GET, "/openapi.json").send().await.ok(200);
-    let closing = &document["paths"]["/storefront/v1/customers/confirm-account-closure"]["post"]["requestBody"];
-    let needed = &closing["content"]["application/json"]["schema"]["required"];
-    assert!(needed.as_array().is_none_or(Vec::is_empty), "{needed}");
-}
-
-#[tokio::test]
 async fn every_documented_route_is_there_and_asks_for_a_token_where_the_page_says_so() {
     let world = World::new().await;
     for Row { method, path, takes_token } in rows() {
