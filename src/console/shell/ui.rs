@@ -25,8 +25,10 @@ use crate::portal::Theme;
 pub struct Ui {
     /// The first page: that of the console, or of the portal.
     pub home: &'static str,
-    /// The address of the page, below the origin.
+    /// The address of the page, below the origin. A page that answers a form has none that could be opened again, but that of the first page.
     pub here: String,
+    /// The path of the page, also if it answers a form.
+    pub path: String,
     /// The operator's address and role, if somebody is signed in.
     pub operator: Option<(String, String)>,
     /// What the portal looks like, if the page is shown to a visitor of it.
@@ -45,12 +47,12 @@ impl Ui {
     /// What a request tells.
     pub fn of(parts: &Parts, console: &Console) -> Self {
         let page = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |original| &original.0);
-        // A page that answers a form has no address that could be opened again.
         let here = page.path_and_query().filter(|_| parts.method == Method::GET).map_or(console.home, |page| page.as_str()).to_owned();
         let notice = page.query().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("done="))).and_then(done);
         Self {
             home: console.home,
             here,
+            path: page.path().to_owned(),
             operator: None,
             portal: None,
             form_token: SecretString::default(),
@@ -64,7 +66,7 @@ impl Ui {
     /// Adds what a signed-in operator sees.
     pub fn sign_in(&mut self, operator: &Operator, caller: &Caller, kinds: &Kinds, has_mailbox: bool, form_token: String) {
         self.operator = Some((operator.email.clone(), operator.role.as_str().to_owned()));
-        self.navigation = navigation::of(caller, kinds, has_mailbox, &self.here);
+        self.navigation = navigation::of(caller, kinds, has_mailbox, &self.path);
         self.form_token = form_token.into();
     }
 
@@ -72,7 +74,7 @@ impl Ui {
     pub fn enter_portal(&mut self, theme: &Theme, caller: &Caller, kinds: &Kinds, form_token: String) {
         self.preferences.theme = Preference::of_portal(theme.color_scheme);
         self.portal = Some(PortalTheme::of(theme));
-        self.navigation = navigation::of_portal(caller, kinds, &self.here);
+        self.navigation = navigation::of_portal(caller, kinds, &self.path);
         self.form_token = form_token.into();
     }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use rustls::{AlertDescription, CertificateError, InvalidMessage, PeerIncompatible};
+use rustls::{AlertDescription, CertificateError, InvalidMessage, OtherError, PeerIncompatible};
 
 crate::text_enum! {
     /// Why TLS with an endpoint failed. The attempt log shows these words beside the error `tls`.
@@ -13,7 +13,7 @@ crate::text_enum! {
         CertificateNotYetValid = "certificate_not_yet_valid",
         /// The certificate is for other names.
         WrongName = "wrong_name",
-        /// No trusted authority has signed the certificate, or the intermediate certificates were not sent.
+        /// No trusted authority has signed the certificate, or the intermediate certificates were not sent. Self-signed certificates are such.
         UnknownAuthority = "unknown_authority",
         /// The certificate was revoked.
         CertificateRevoked = "certificate_revoked",
@@ -60,6 +60,7 @@ impl TlsReason {
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => Self::WrongName,
             CertificateError::UnknownIssuer => Self::UnknownAuthority,
             CertificateError::Revoked => Self::CertificateRevoked,
+            CertificateError::Other(error) if is_self_signed(error) => Self::UnknownAuthority,
             _ => Self::CertificateInvalid,
         }
     }
@@ -105,9 +106,27 @@ impl TlsReason {
     }
 }
 
+/// Whether a server presents the certificate of an authority as its own. `openssl req -x509` makes such self-signed certificates.
+fn is_self_signed(error: &OtherError) -> bool {
+    matches!(error.0.downcast_ref(), Some(webpki::Error::CaUsedAsEndEntity))
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+
+    #[test]
+    fn a_self_signed_certificate_is_from_an_unknown_authority() {
+        for (error, reason) in [
+            (webpki::Error::CaUsedAsEndEntity, TlsReason::UnknownAuthority),
+            (webpki::Error::UnsupportedCertVersion, TlsReason::CertificateInvalid),
+        ] {
+            let error = CertificateError::Other(OtherError(Arc::new(error)));
+            assert_eq!(TlsReason::of_tls(&rustls::Error::InvalidCertificate(error), false), reason);
+        }
+    }
 
     #[test]
     fn an_endpoint_that_wants_a_client_certificate_says_so_in_one_of_several_words() {
