@@ -140,10 +140,6 @@ impl ResourceState for MessageProviders {
     fn clock(&self) -> &Clock {
         &self.0.clock
     }
-
-    fn invalidate_caches(&self) {
-        self.0.cached.invalidate_all();
-    }
 }
 
 impl MessageProviders {
@@ -153,6 +149,11 @@ impl MessageProviders {
         let (cached, built) = (TtlCache::new(MAX_CACHED_COMPANIES), BuiltCache::new(MAX_BUILT));
         let receipts = Lines::new(RECEIPTS_AT_ONCE, RECEIPTS_WAITING);
         Self(Opaque::new(Shared { pool, clock, key, sms, mail, clients, cached, built, receipts }))
+    }
+
+    /// Evicts the providers of a company, after this instance has changed one of them.
+    pub fn forget(&self, company: CompanyId) {
+        self.0.cached.invalidate(&company);
     }
 
     /// The key that secrets are sealed with.

@@ -1,5 +1,6 @@
 //! The program as a whole: its commands, its database, its documents.
 
+mod caches;
 mod conflicts;
 mod documentation;
 mod grants;
