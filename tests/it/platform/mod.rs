@@ -4,6 +4,7 @@ mod caches;
 mod conflicts;
 mod documentation;
 mod grants;
+mod inside_networks;
 mod instances;
 mod leases;
 mod migrating;

@@ -175,7 +175,7 @@ impl Editable for MessageProviderRecord {
             providers.clients().check(caller.company, &url).await.map_err(|_| FieldErrors::one("settings.url", FORBIDDEN))?;
         }
         if let Some(Ok(host)) = named("host").map(Host::parse) {
-            providers.clients().check_host(caller.company, &host).await.map_err(|_| FieldErrors::one("settings.host", FORBIDDEN))?;
+            providers.mail_clients().check_host(caller.company, &host).await.map_err(|_| FieldErrors::one("settings.host", FORBIDDEN))?;
         }
         Ok(())
     }
