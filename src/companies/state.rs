@@ -8,6 +8,7 @@ use crate::companies::known_key::KnownKey;
 use crate::kernel::cache_metrics::CacheMetrics;
 use crate::kernel::clock::Clock;
 use crate::kernel::database::Pool;
+use crate::kernel::ids::CompanyId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::rate_limit::FailureLimiter;
 use crate::kernel::ttl_cache::TtlCache;
@@ -42,9 +43,9 @@ impl Companies {
         ("api_keys", self.keys.metrics())
     }
 
-    /// Evicts all cached API keys, after this instance has changed some of them.
-    pub fn forget_keys(&self) {
-        self.keys.invalidate_all();
+    /// Evicts the cached API keys of a company, after this instance has changed one of them.
+    pub fn forget_keys(&self, company: CompanyId) {
+        self.keys.invalidate_if(|_, key| key.company == company);
     }
 
     /// Removes the networks that have sent no unknown API key in the last minute. A periodic task calls it about once a minute.

@@ -91,10 +91,6 @@ impl ResourceState for Gateways {
     fn clock(&self) -> &Clock {
         &self.clock
     }
-
-    fn invalidate_caches(&self) {
-        self.cache.invalidate_all();
-    }
 }
 
 impl Gateways {

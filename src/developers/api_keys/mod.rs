@@ -16,7 +16,7 @@ use crate::callers::{AllowedNetworks, Area, Escalation, Grant, Scope, Scopes};
 use crate::companies::{ApiKey, Companies};
 use crate::kernel::clock::Clock;
 use crate::kernel::database::Pool;
-use crate::kernel::ids::KeyId;
+use crate::kernel::ids::{CompanyId, KeyId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::members;
 use crate::resources::{Extension, Instant, Line, New, PublishesEvents, RecordTransaction, Reference, Resource, ResourceState};
@@ -61,10 +61,6 @@ impl ResourceState for Companies {
     fn clock(&self) -> &Clock {
         &self.clock
     }
-
-    fn invalidate_caches(&self) {
-        self.forget_keys();
-    }
 }
 
 impl Resource for ApiKeyRecord {
@@ -82,6 +78,10 @@ impl Resource for ApiKeyRecord {
 /// Keys publish no events: subscribers do not need to know about access.
 impl PublishesEvents for ApiKeyRecord {
     const AUDITED_AS: Option<fn(KeyId) -> ChangedRecord> = Some(ChangedRecord::ApiKey);
+
+    fn evict(companies: &Companies, company: CompanyId) {
+        companies.forget_keys(company);
+    }
 }
 
 impl ApiKeyRecord {

@@ -27,7 +27,7 @@ use crate::gateways::drivers::{self, Mode};
 use crate::gateways::state::Gateways;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::database::Connection;
-use crate::kernel::ids::GatewayId;
+use crate::kernel::ids::{CompanyId, GatewayId};
 use crate::resources::{Columns, Extension, GracePeriod, Instant, Line, Presented, PublishesEvents, Record, Resource, Unique};
 
 pub use find::find_any;
@@ -122,6 +122,10 @@ impl PublishesEvents for Gateway {
         member: "driver",
         sentence: "A company can have only one active gateway with this driver.",
     }];
+
+    fn evict(gateways: &Gateways, company: CompanyId) {
+        gateways.cache.forget(company);
+    }
 }
 
 impl Gateway {

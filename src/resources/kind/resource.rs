@@ -10,7 +10,7 @@ use crate::callers::{Area, Caller, Owner, Scope};
 use crate::events::{EventName, Publisher};
 use crate::kernel::clock::Clock;
 use crate::kernel::database::{Connection, Pool};
-use crate::kernel::ids::TypedId;
+use crate::kernel::ids::{CompanyId, TypedId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{Columns, EventDoc, Fields, Record, RecordTransaction, ReferencedBy, ResourceDescriptor, Unique};
 
@@ -23,10 +23,6 @@ pub trait ResourceState: Clone + Send + Sync + 'static {
     fn pool(&self) -> &Pool;
     /// The clock.
     fn clock(&self) -> &Clock;
-
-    /// Called after a [`RecordTransaction`] has been committed, to evict cached records. Evicting before the commit would be too early: a
-    /// lookup would cache the old record again.
-    fn invalidate_caches(&self) {}
 }
 
 /// A kind of record that has the two `GET` routes.
@@ -186,6 +182,10 @@ pub trait PublishesEvents: Resource {
     fn follow_up(_: &mut RecordTransaction<Self::State>, _: &Change<'_, Self>) -> impl Future<Output = Result<(), Problem>> + Send {
         ready(Ok(()))
     }
+
+    /// Evicts what is cached of the company's records of this kind, and nothing of other companies. Called after a transaction that changed one
+    /// of them has been committed. Evicting before the commit would be too early: a look-up would cache the old record again.
+    fn evict(_: &Self::State, _: CompanyId) {}
 }
 
 /// A new record.
@@ -268,7 +268,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::kernel::ids::{CompanyId, VehicleId};
+    use crate::kernel::ids::VehicleId;
     use crate::resources::kind::example::Storage;
 
     crate::fields! {

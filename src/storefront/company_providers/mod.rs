@@ -110,10 +110,6 @@ impl ResourceState for CompanyProviders {
     fn clock(&self) -> &Clock {
         &self.0.clock
     }
-
-    fn invalidate_caches(&self) {
-        self.0.cached.invalidate_all();
-    }
 }
 
 impl CompanyProviders {
@@ -123,6 +119,11 @@ impl CompanyProviders {
         let deployment = Arc::new(deployment);
         let (cached, built) = (TtlCache::new(MAX_CACHED_COMPANIES), BuiltCache::new(MAX_BUILT));
         Self(Opaque::new(Shared { pool, clock, key, lifecycle, deployment, clients, cached, built }))
+    }
+
+    /// Evicts the providers of a company, after this instance has changed one of them.
+    pub fn forget(&self, company: CompanyId) {
+        self.0.cached.invalidate(&company);
     }
 
     /// The key that client secrets are sealed with.

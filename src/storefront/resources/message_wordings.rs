@@ -7,7 +7,7 @@ use sqlx::types::Json;
 use crate::audit_trail::ChangedRecord;
 use crate::callers::{Area, Scope};
 use crate::companies;
-use crate::kernel::ids::MessageWordingId;
+use crate::kernel::ids::{CompanyId, MessageWordingId};
 use crate::kernel::languages::LanguageTag;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{FilterForm, PublishesEvents, Record, RecordTransaction, Resource, Unique, Validated};
@@ -72,6 +72,10 @@ impl PublishesEvents for MessageWordingRecord {
         member: "language",
         sentence: "The company has a wording in this language already.",
     }];
+
+    fn evict(wordings: &CompanyWordings, company: CompanyId) {
+        wordings.forget(company);
+    }
 }
 
 impl Validated for MessageWordingRecord {

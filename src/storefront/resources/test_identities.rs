@@ -9,7 +9,7 @@ use crate::audit_trail::ChangedRecord;
 use crate::callers::Area;
 use crate::contact::Identity;
 use crate::kernel::crypto::six_digits;
-use crate::kernel::ids::TestIdentityId;
+use crate::kernel::ids::{CompanyId, TestIdentityId};
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{Change, FilterForm, Instant, Link, PublishesEvents, Record, RecordTransaction, Resource, Unique, Validated};
 use crate::storefront::accounts::closure;
@@ -107,6 +107,12 @@ impl PublishesEvents for TestIdentityRecord {
             closure::close_account(transaction.conn(), (&caller).into(), customer, now).await?;
         }
         Ok(())
+    }
+
+    /// A store knows whether it has test identities, and the accounts that were closed have sessions.
+    fn evict(stores: &Stores, company: CompanyId) {
+        stores.caches.invalidate_stores(company);
+        stores.caches.invalidate_sessions(company);
     }
 }
 

@@ -94,6 +94,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("provider_links", "storefront/accounts/social"),
     ("provider_grants", "storefront/accounts/social"),
     ("used_identity_tokens", "storefront/accounts/social"),
+    ("presented_identity_tokens", "storefront/accounts/social"),
     ("passkeys", "storefront/passkeys"),
     ("passkey_users", "storefront/passkeys"),
     ("answered_challenges", "storefront/passkeys"),

@@ -32,6 +32,7 @@ const NOT_SEALED: &[(&str, &str)] = &[
     ("passkeys.public_key", "a public key"),
     ("portal_links.digest", "SHA-256 of a random key"),
     ("portal_sessions.token_digest", "SHA-256 of a random token"),
+    ("presented_identity_tokens.digest", "SHA-256 of a token"),
     ("publishing_keys.digest", "SHA-256 of a request"),
     ("replay_keys.digest", "SHA-256 of a request"),
     ("store_keys.digest", "SHA-256 of a random key"),

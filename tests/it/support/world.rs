@@ -259,6 +259,10 @@ impl World {
             ("http.trusted_proxies", "127.0.0.1/32"),
             // Subscribers listen on loopback, with certificates of the tests' own authority.
             ("webhooks.allowed_networks", "127.0.0.0/8"),
+            ("storefront.allowed_networks.registration_hooks", "127.0.0.0/8"),
+            ("storefront.allowed_networks.identity_providers", "127.0.0.0/8"),
+            ("storefront.allowed_networks.message_providers", "127.0.0.0/8"),
+            ("storefront.allowed_networks.mail_servers", "127.0.0.0/8"),
             ("webhooks.extra_root_certificates", receiver::authority().certificate_path().to_str().unwrap()),
         ];
         let config = Config::with_file(file, &[&usual, changes].concat()).unwrap();

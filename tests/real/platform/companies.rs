@@ -30,6 +30,7 @@ const KEPT: &[(&str, &str)] = &[
     ("declaring_turn", "whose turn it is to declare kinds"),
     ("leases", "which instance keeps house"),
     ("notifying_turn", "whose turn it is to notify of events"),
+    ("presented_identity_tokens", "digests, which expire within minutes"),
     ("rate_limits", "counters under digests, which expire within a day"),
     ("schema_compatibility", "what versions can work with the schema"),
     ("sign_ins_counted", "how far all companies' sign-ins are counted"),

@@ -9,7 +9,7 @@ use crate::audit_trail::ChangedRecord;
 use crate::callers::{Area, Caller, Scope};
 use crate::companies;
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::IdentityProviderId;
+use crate::kernel::ids::{CompanyId, IdentityProviderId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::resources::{Editable, Fields, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource, Unique, count_of};
 use crate::storefront::company_providers::{ClientSecret, CompanyProviders, MAX_OF_COMPANY, StoredProvider, Unusable};
@@ -84,6 +84,10 @@ impl PublishesEvents for IdentityProviderRecord {
         member: "name",
         sentence: "The company has an identity provider with this name already.",
     }];
+
+    fn evict(providers: &CompanyProviders, company: CompanyId) {
+        providers.forget(company);
+    }
 }
 
 impl IdentityProviderRecord {

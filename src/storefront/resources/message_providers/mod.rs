@@ -14,7 +14,7 @@ use crate::callers::{Area, Caller, Scope};
 use crate::companies;
 use crate::kernel::database::Connection;
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::MessageProviderId;
+use crate::kernel::ids::{CompanyId, MessageProviderId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::members;
 use crate::resources::{Editable, Fields, Input, Member, New, PublishesEvents, Record, RecordTransaction, Resource, Unique, count_of};
@@ -118,6 +118,10 @@ impl PublishesEvents for MessageProviderRecord {
         member: "status",
         sentence: "The company has an active provider for this channel already.",
     }];
+
+    fn evict(providers: &MessageProviders, company: CompanyId) {
+        providers.forget(company);
+    }
 }
 
 impl MessageProviderRecord {
@@ -171,7 +175,7 @@ impl Editable for MessageProviderRecord {
             providers.clients().check(caller.company, &url).await.map_err(|_| FieldErrors::one("settings.url", FORBIDDEN))?;
         }
         if let Some(Ok(host)) = named("host").map(Host::parse) {
-            providers.clients().check_host(caller.company, &host).await.map_err(|_| FieldErrors::one("settings.host", FORBIDDEN))?;
+            providers.mail_clients().check_host(caller.company, &host).await.map_err(|_| FieldErrors::one("settings.host", FORBIDDEN))?;
         }
         Ok(())
     }

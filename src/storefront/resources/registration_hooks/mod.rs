@@ -4,7 +4,7 @@ pub mod acts;
 
 use crate::audit_trail::ChangedRecord;
 use crate::callers::{Area, Caller};
-use crate::kernel::ids::RegistrationHookId;
+use crate::kernel::ids::{CompanyId, RegistrationHookId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::members;
 use crate::resources::{Editable, Fields, Instant, Link, Member, New, PublishesEvents, Record, RecordTransaction, Resource, Unique};
@@ -66,6 +66,10 @@ impl PublishesEvents for RegistrationHookRecord {
     const AUDITED_AS: Option<fn(RegistrationHookId) -> ChangedRecord> = Some(ChangedRecord::RegistrationHook);
     const UNIQUE: &'static [Unique] =
         &[Unique { constraint: "registration_hooks_store", member: "store", sentence: "The store has a registration hook already." }];
+
+    fn evict(hooks: &RegistrationHooks, company: CompanyId) {
+        hooks.forget(company);
+    }
 }
 
 impl RegistrationHookRecord {
