@@ -24,7 +24,7 @@ use url::Host;
 
 use crate::kernel::built_cache::BuiltCache;
 use crate::kernel::clock::Clock;
-use crate::kernel::crypto::{ApplicationKey, CannotOpen};
+use crate::kernel::crypto::{ApplicationKey, CannotOpen, Destination};
 use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, MessageProviderId};
@@ -120,7 +120,7 @@ pub enum Unusable {
     /// Its settings do not fit its kind, or its secret does not.
     #[error(transparent)]
     Settings(#[from] Problem),
-    /// Its secret was sealed under another application key.
+    /// Its secret was sealed for another address or under another application key.
     #[error("the secret cannot be decrypted")]
     Secret(#[from] CannotOpen),
     /// Its address may not be connected to.
@@ -129,9 +129,9 @@ pub enum Unusable {
 }
 
 impl StoredProvider {
-    /// The address that the company names. `None` if it names none, or no valid one.
-    pub fn address(&self) -> Option<String> {
-        ProviderSettings::parse(self.channel, self.kind, &self.settings).ok()?.address()
+    /// Where the secret is sent. It is sealed for that alone.
+    pub fn destination(&self) -> Result<Destination, Problem> {
+        Ok(ProviderSettings::parse(self.channel, self.kind, &self.settings)?.destination())
     }
 }
 
@@ -226,7 +226,8 @@ impl MessageProviders {
     /// Builds a provider from what is stored, or says why it cannot be used. Nothing is requested.
     pub fn build(&self, company: CompanyId, stored: &StoredProvider) -> Result<Built, Unusable> {
         let settings = ProviderSettings::parse(stored.channel, stored.kind, &stored.settings)?;
-        let secret = stored.secret.as_deref().map(|sealed| ProviderSecret::open(&self.0.key, stored.id, sealed)).transpose()?;
+        let opened = |sealed: &[u8]| ProviderSecret::open(&self.0.key, stored.id, &settings.destination(), sealed);
+        let secret = stored.secret.as_deref().map(opened).transpose()?;
         let own = match (stored.channel, settings) {
             (_, ProviderSettings::Twilio(account)) => {
                 let (Word(account_sid), Word(from)) = (account.account_sid, account.from);

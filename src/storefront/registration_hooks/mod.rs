@@ -24,7 +24,7 @@ use crate::kernel::ids::{CompanyId, EventId, RegistrationHookId, StoreId};
 use crate::kernel::opaque::Opaque;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::Full;
-use crate::kernel::sealed_values::{Context, SealedColumn};
+use crate::kernel::sealed_values::{Context, SealedColumn, SentTo};
 use crate::kernel::ttl_cache::TtlCache;
 use crate::resources::ResourceState;
 use crate::storefront::audit::SignInAttempt;
@@ -42,7 +42,7 @@ pub const SEALED: [SealedColumn; 2] =
 
 const fn column(column: &'static str, content: &'static str) -> SealedColumn {
     let context = Context::OfId(SigningSecret::sealed_for::<RegistrationHookId>);
-    SealedColumn { table: "registration_hooks", column, content, context }
+    SealedColumn { table: "registration_hooks", column, content, context, sent_to: SentTo::Nobody }
 }
 
 /// What the envelope calls the question. It is no event: nothing has happened yet.

@@ -6,10 +6,11 @@ use serde_json::{Map, Value};
 
 use crate::callers::{Area, Caller, Owner};
 use crate::companies;
+use crate::kernel::crypto::CannotOpen;
 use crate::kernel::database::Connection;
-use crate::kernel::error_chain::chain;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::sealed_values::SEND_AGAIN;
 use crate::members;
 use crate::resources::{Editable, Fields, Member, New, Owned, Record, RecordTransaction, Resource};
 use crate::webhooks::endpoint::{ExtraHeaders, SigningSecret};
@@ -43,21 +44,24 @@ impl Resource for Subscription {
 }
 
 impl Subscription {
-    /// Completes what a body says: the headers, which are encrypted, and what follows from a changed status.
+    /// Completes what a body says: the headers, which are encrypted, and what follows from a changed status. `before` is what was stored.
     fn complete(
         &mut self,
-        before: Status,
+        before: Option<&Self>,
         headers: Member<ExtraHeaders>,
         id: SubscriptionId,
         transaction: &RecordTransaction<Webhooks>,
     ) -> Result<(), Problem> {
-        if let Member::Sent(headers) = headers {
-            self.set_headers(headers, &transaction.state.key, id).map_err(|error| {
-                tracing::error!(subscription = %id, error = chain(&error), "the additional headers of a webhook could not be changed");
-                Problem::from(ProblemCode::Internal)
-            })?;
-        }
-        match std::mem::replace(&mut self.status, before) {
+        let key = &transaction.state.key;
+        let stays = before.is_some_and(|before| before.url.destination() == self.url.destination());
+        let completed = match headers {
+            Member::Sent(headers) => self.set_headers(headers, key, id),
+            // Nothing changes about the headers, whether they can be decrypted or not.
+            Member::Missing if stays => Ok(()),
+            Member::Missing => self.open_headers(key, id).map(drop),
+        };
+        completed.map_err(|CannotOpen| FieldErrors::one("headers", SEND_AGAIN))?;
+        match std::mem::replace(&mut self.status, before.map_or(Status::Enabled, |before| before.status)) {
             Status::Enabled => self.enable(),
             Status::Paused => self.pause(transaction.now),
             Status::Disabled => self.disable(DisabledReason::Requested, transaction.now),
@@ -114,7 +118,7 @@ impl Editable for Subscription {
         leave_room(transaction).await?;
         let secret = SigningSecret::generate();
         fields.sealed_secret = secret.seal(&transaction.state.key, id);
-        fields.complete(Status::Enabled, headers, id, transaction)?;
+        fields.complete(None, headers, id, transaction)?;
         Ok(New { fields, shown_once: members! { "secret": secret.reveal() } })
     }
 
@@ -129,7 +133,7 @@ impl Editable for Subscription {
             // Its deliveries are in the log, and would be shown to the new owner.
             return Err(FieldErrors::one("owner", "The owner of a webhook cannot be changed. Create another webhook instead."));
         }
-        fields.complete(before.fields.status, headers, before.id, transaction)?;
+        fields.complete(Some(&before.fields), headers, before.id, transaction)?;
         Ok(fields)
     }
 }

@@ -79,6 +79,27 @@ async fn a_visitor_registers_tests_breaks_reads_and_repeats_a_webhook() {
 }
 
 #[tokio::test]
+async fn a_visitor_who_changes_the_url_does_not_get_the_headers_of_the_company_sent_there() {
+    let world = World::new().await;
+    let (hooks, elsewhere) = (world.endpoint("hooks.test").await, world.endpoint("elsewhere.test").await);
+    let headers = json!({ "authorization": "Bearer of-the-company" });
+    let webhook = world.subscribe(&hooks, json!({ "owner": "7", "headers": headers })).await;
+    let mut tab = world.visitor("7").await;
+    let page = format!("/portal/records/developers/webhooks/{}", id(&webhook));
+    let refused = tab.edit(&page, &[("url", &elsewhere.url())]).await;
+    assert_eq!(refused.status, 422);
+    refused.says("Send the value again: the stored one is for another address, or cannot be decrypted.").says_nothing_of("of-the-company");
+    world.publish_to(Some("7"), "a").await;
+    world.deliver().await;
+    assert_eq!((hooks.headers("authorization"), elsewhere.count()), (vec!["Bearer of-the-company".to_owned()], 0));
+    // The visitor may go on without them.
+    tab.edit(&page, &[("url", &elsewhere.url()), ("headers", "")]).await.says("Saved.");
+    world.publish_to(Some("7"), "b").await;
+    world.deliver().await;
+    assert!(!elsewhere.only().headers.contains_key("authorization"));
+}
+
+#[tokio::test]
 async fn no_page_of_the_portal_leads_out_of_it_or_shows_another_owner() {
     let world = World::new().await;
     for (name, owner) in [("ours", Some("7")), ("foreign", Some("8")), ("company", None)] {

@@ -16,6 +16,7 @@ use crate::kernel::database::Connection;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, MessageProviderId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::sealed_values::SEND_AGAIN;
 use crate::members;
 use crate::resources::{Editable, Fields, Input, Member, New, PublishesEvents, Record, RecordTransaction, Resource, Unique, count_of};
 use crate::storefront::message_providers::{
@@ -42,7 +43,7 @@ crate::fields! {
         settings: ProviderSettings,
     }
     by_hand {
-        /// The secret: the token of `twilio`, the API secret of `vonage`, the value of `{secret}` in the settings of `http`, the password of `smtp`, and what the requests to a `webhook` are signed with (`whsec_…`).
+        /// The secret: the token of `twilio`, the API secret of `vonage`, the value of `{secret}` in the settings of `http`, the password of `smtp`, and what the requests to a `webhook` are signed with (`whsec_…`). Another service, or an address with another scheme, host or port, needs it again.
         #[write_only]
         secret: Option<ProviderSecret>,
     }
@@ -134,7 +135,8 @@ impl MessageProviderRecord {
     ) -> Result<(), Problem> {
         // Encrypting the same text twice gives different bytes, so a secret that is sent always counts as a change.
         if let Member::Sent(secret) = secret {
-            self.secret = secret.map(|secret| secret.seal(transaction.state.key(), id));
+            let destination = self.stored(id).destination()?;
+            self.secret = secret.map(|secret| secret.seal(transaction.state.key(), id, &destination));
         }
         transaction.state.build(transaction.caller.company, &self.stored(id)).map(drop).map_err(refused)
     }
@@ -155,7 +157,7 @@ impl MessageProviderRecord {
 fn refused(error: Unusable) -> Problem {
     match error {
         Unusable::Settings(problem) => problem,
-        Unusable::Secret(_) => FieldErrors::one("secret", "The secret must be set again: it cannot be decrypted."),
+        Unusable::Secret(_) => FieldErrors::one("secret", SEND_AGAIN),
         Unusable::Client(NoClient::Forbidden(_)) => FieldErrors::one("settings.url", FORBIDDEN),
         Unusable::Client(error @ NoClient::NotBuilt(_)) => {
             tracing::error!(error = chain(&error), "the client of a message provider cannot be built");
@@ -204,12 +206,6 @@ impl Editable for MessageProviderRecord {
         let mut provider = before.fields.changed_by(body);
         if provider.channel != before.fields.channel {
             return Err(FieldErrors::one("channel", "The channel of a provider cannot be changed. Create another provider instead."));
-        }
-        let is_moved =
-            provider.kind != before.fields.kind || provider.stored(before.id).address() != before.fields.stored(before.id).address();
-        if is_moved && provider.secret.is_some() && matches!(secret, Member::Missing) {
-            // Whoever may change the address need not know the secret, and would have it sent there.
-            return Err(FieldErrors::one("secret", "Send the secret again, because it is for another address now."));
         }
         provider.complete(secret, transaction, before.id)?;
         Ok(provider)
