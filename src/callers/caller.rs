@@ -89,6 +89,18 @@ impl Caller {
         Self { company, grant: Grant::everything(), who: Who::Service, request: None }
     }
 
+    /// Returns the error `api_key_too_strong` unless the caller's own grant covers the access that is handed out: it allows no more, from no
+    /// other networks and for no longer. What its holder `had` already is not handed out.
+    ///
+    /// Everything that lets somebody in goes through here: API keys, operators with their links and second factors, portal links.
+    pub fn must_cover(&self, access: &Grant, had: Option<&Grant>) -> Result<(), Problem> {
+        let adds = had.is_none_or(|had| access.escalation_over(had).is_some());
+        match access.escalation_over(&self.grant).filter(|_| adds) {
+            Some(escalation) => Err(escalation.into()),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the error `scope_missing` unless the grant contains `scope` in `area`, and reaches all records of the company.
     pub fn require(&self, area: Area, scope: Scope) -> Result<(), Problem> {
         self.require_within_owner(area, scope)?;
@@ -139,6 +151,27 @@ mod tests {
         let support = Caller { grant: Scopes::new([Scope::Read]).into(), who, ..Caller::service(company) };
         assert!(support.require(Area::Customers, Scope::Read).is_ok());
         assert_eq!(support.require(Area::Customers, Scope::Write).unwrap_err().code(), ProblemCode::ScopeMissing);
+    }
+
+    #[test]
+    fn nobody_hands_out_more_than_they_have_but_what_was_there_before_stays() {
+        let company = CompanyId::from(Uuid::from_u128(1));
+        let grant = Grant { networks: vec!["203.0.113.0/24".to_owned()].try_into().unwrap(), ..Grant::everything() };
+        let office = Caller { grant, ..Caller::service(company) };
+        let (within, everywhere) = (Grant { scopes: Scopes::new([Scope::Read]), ..office.grant.clone() }, Grant::everything());
+        let reading = Grant::from(Scopes::new([Scope::Read]));
+        let too_strong = Err(ProblemCode::ApiKeyTooStrong);
+        for (access, had, expected) in [
+            (&within, None, Ok(())),
+            (&office.grant, None, Ok(())),
+            (&everywhere, None, too_strong),
+            (&everywhere, Some(&everywhere), Ok(())),
+            (&reading, Some(&everywhere), Ok(())),
+            (&everywhere, Some(&reading), too_strong),
+            (&within, Some(&reading), Ok(())),
+        ] {
+            assert_eq!(office.must_cover(access, had).map_err(|problem| problem.code()), expected, "{access:?} in place of {had:?}");
+        }
     }
 
     #[test]

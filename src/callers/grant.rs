@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::callers::{AllowedNetworks, Area, Owner, Reach, Scope, Scopes};
+use crate::kernel::problem::{Problem, ProblemCode};
 
 /// Everything that can make one caller more powerful than another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,11 +12,11 @@ pub struct Grant {
     pub scopes: Scopes,
     /// How far the scopes reach in each area.
     pub reach: Reach,
-    /// The networks that an API key may be used from.
+    /// The networks that an API key or a portal link may be used from.
     pub networks: AllowedNetworks,
     /// The one of the company's own customers whose records alone are reached; `None` for all records.
     pub owner: Option<Owner>,
-    /// When the API key ends, because it expires or was rotated; `None` for never.
+    /// When the access ends: an API key that expires or was rotated, a session of the portal; `None` for never.
     pub until: Option<DateTime<Utc>>,
 }
 
@@ -23,7 +24,7 @@ pub struct Grant {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Escalation {
     /// It has a scope that the other lacks.
-    #[error("An API key without the scope {0} cannot give it to another key.")]
+    #[error("An API key without the scope {0} cannot give it.")]
     Scope(Scope),
     /// It reaches what the other does not.
     #[error("A key with the scope {0} reaches {name}, which this operator does not.", name = .1.name())]
@@ -32,10 +33,10 @@ pub enum Escalation {
     #[error("Who is restricted to one owner gives nobody access to more.")]
     Owner,
     /// It can be used from networks that the other cannot.
-    #[error("An API key that is restricted to networks cannot create a key that can be used from other networks.")]
+    #[error("An API key that is restricted to networks cannot give access from other networks.")]
     Networks,
     /// It ends later than the other.
-    #[error("An API key that expires cannot create a key that expires later or never.")]
+    #[error("An API key that expires cannot give access that lasts longer than itself.")]
     Lifetime,
 }
 
@@ -65,6 +66,12 @@ impl Grant {
             None if outlives => Some(Escalation::Lifetime),
             None => None,
         }
+    }
+}
+
+impl From<Escalation> for Problem {
+    fn from(escalation: Escalation) -> Self {
+        Self::new(ProblemCode::ApiKeyTooStrong).detail(escalation.to_string())
     }
 }
 

@@ -4,6 +4,8 @@
 //! an operator yields a grant too ([`crate::operators`]). The command line and the service's own work may do everything. Every change
 //! is therefore made by somebody, and the audit trail says by whom.
 //!
+//! Nobody hands out more than they have: whatever lets somebody in is compared with its giver by [`Caller::must_cover`].
+//!
 //! # Rooms
 //!
 //! From top to bottom; a room uses only rooms below it.

@@ -59,7 +59,8 @@ impl Operators {
     pub async fn send_password_link(&self, caller: &Caller, operator: OperatorId) -> Result<(), Problem> {
         caller.require(Area::Administration, Scope::Admin)?;
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
-        queries::find_operator(&mut conn, caller.company, operator).await?.ok_or(ProblemCode::RecordNotFound)?;
+        let found = queries::find_operator(&mut conn, caller.company, operator).await?.ok_or(ProblemCode::RecordNotFound)?;
+        caller.must_cover(&found.role.grant(), None)?;
         self.must_reach_operators()?;
         Ok(mails::queue(&mut conn, operator, now).await?)
     }

@@ -10,6 +10,8 @@
 //! * Whoever is disabled or deleted is signed out by that, and so is everybody who had a password that was replaced.
 //! * A password, a link, a code and the secret behind codes are never stored in plain text; a link, a code and a recovery code work once.
 //! * Nobody can keep an operator out of a browser they know by guessing (`guesses`).
+//! * Nobody lets an operator in, or gives them another role, a link or a way around their second factor, who may do less than the operator
+//!   or may do it for a shorter time or from fewer networks ([`Caller::must_cover`]).
 //!
 //! # Rooms
 //!
@@ -76,7 +78,7 @@ pub use totp::{CodeRefusal, Enrolment, QrPath, RecoveryCode, SEALED, count_opera
 /// The reason why an operator could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateOperatorError {
-    /// The caller is no administrator.
+    /// The caller is no administrator, or may do less than the operator could.
     #[error(transparent)]
     NotAllowed(Problem),
     /// The company does not exist.
@@ -113,7 +115,7 @@ pub const NO_OWNER_LEFT: &str = "This is the last owner of the company who can s
 /// The reason why an operator's access could not be reset.
 #[derive(Debug, thiserror::Error)]
 pub enum ResetOperatorError {
-    /// The caller is no administrator.
+    /// The caller is no administrator, or may do less than the operator.
     #[error(transparent)]
     NotAllowed(Problem),
     /// The password could not be hashed at this time.
@@ -156,6 +158,7 @@ pub async fn create_operator(
     now: DateTime<Utc>,
 ) -> Result<OperatorId, CreateOperatorError> {
     caller.require(Area::Administration, Scope::Admin).map_err(CreateOperatorError::NotAllowed)?;
+    caller.must_cover(&role.grant(), None).map_err(CreateOperatorError::NotAllowed)?;
     let hash = hashing.reserve(guesses::asker(ClientAddress::of_this_process()))?.hash(password.into_password()).await;
     let (id, company) = (OperatorId::new(now), caller.company);
     let created = async {
@@ -209,7 +212,8 @@ pub async fn reset_operator(
     let hash = hashing.reserve(guesses::asker(ClientAddress::of_this_process()))?.hash(password.into_password()).await;
     let mut transaction = conn.begin().await?;
     let found = queries::find_by_email(&mut transaction, email).await?.filter(|operator| operator.company == caller.company);
-    let Some(Operator { id, .. }) = found else { return Ok(None) };
+    let Some(Operator { id, role, .. }) = found else { return Ok(None) };
+    caller.must_cover(&role.grant(), None).map_err(ResetOperatorError::NotAllowed)?;
     queries::set_password(&mut transaction, id, hash.expose(), now).await?;
     end_access(&mut transaction, id).await?;
     totp::forget(&mut transaction, id).await?;

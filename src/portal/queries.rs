@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::callers::Owner;
+use crate::callers::{AllowedNetworks, Owner};
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, PortalLinkId};
 use crate::portal::{Accent, ColorScheme};
@@ -21,6 +21,28 @@ pub(super) struct Session {
     pub(super) color_scheme: Option<ColorScheme>,
     pub(super) created_at: DateTime<Utc>,
     pub(super) last_used_at: DateTime<Utc>,
+    pub(super) allowed_networks: Vec<String>,
+    /// When it ends at the latest, whenever it began.
+    pub(super) ends_at: Option<DateTime<Utc>>,
+}
+
+/// The networks that the link with this digest can be opened from; `None` if no link with it can be opened.
+pub(super) async fn find_networks(
+    conn: &mut Connection,
+    digest: &[u8; 32],
+    now: DateTime<Utc>,
+) -> Result<Option<AllowedNetworks>, sqlx::Error> {
+    let found = sqlx::query_scalar!(
+        "select allowed_networks from portal_links where digest = $1 and deleted_at is null and expires_at > $2",
+        digest,
+        now,
+    );
+    found.fetch_optional(conn).await?.map(read_networks).transpose()
+}
+
+/// Nobody is let in by networks that cannot be read.
+pub(super) fn read_networks(stored: Vec<String>) -> Result<AllowedNetworks, sqlx::Error> {
+    AllowedNetworks::try_from(stored).map_err(|error| sqlx::Error::Decode(error.into()))
 }
 
 /// Begins a session with the link that has this digest, if it can be opened. That it was opened does not count as a change of the link.
@@ -62,7 +84,7 @@ pub(super) async fn find_session(conn: &mut Connection, token_digest: &[u8; 32])
         Session,
         r#"select link.id as "link: PortalLinkId", link.company_id as "company: CompanyId", link.owner as "owner: Owner", link.name,
                   link.accent as "accent: Accent", link.radius, link.color_scheme as "color_scheme: ColorScheme",
-                  session.created_at, session.last_used_at
+                  session.created_at, session.last_used_at, link.allowed_networks, link.sessions_end_at as ends_at
            from portal_sessions as session join portal_links as link on link.id = session.link_id
            where session.token_digest = $1 and link.deleted_at is null"#,
         token_digest,

@@ -99,7 +99,7 @@ pub struct AccessTokenSettings {
     /// The origin at which services reach `/storefront/v1`. Without it there are no access tokens.
     #[serde(deserialize_with = "settings::optional")]
     pub issuer: Option<WebOrigin>,
-    /// The validity of a token, which outlives its session for so long at most.
+    /// The validity of a token. It outlives a session that is ended by so long at most, and one that expires not at all.
     #[serde(deserialize_with = "settings::seconds")]
     pub lifetime: Duration,
 }

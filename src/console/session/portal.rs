@@ -79,6 +79,7 @@ fn refuse(ui: Ui, refusal: OpenRefusal) -> Result<Response, PageError> {
         OpenRefusal::Ended => {
             (StatusCode::UNAUTHORIZED, ui.t("This link has ended. Go back to the page that you came from, and open it again.").to_owned())
         }
+        OpenRefusal::Elsewhere => (StatusCode::FORBIDDEN, ui.t("This link cannot be opened from your network.").to_owned()),
         OpenRefusal::TooMany(limit) => {
             let text = ui.say("Too many links were tried from here. Try again in {} seconds.", [limit.retry_after()]);
             (StatusCode::TOO_MANY_REQUESTS, text)

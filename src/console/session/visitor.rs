@@ -12,6 +12,7 @@ use crate::console::addresses::{HOME, with_query};
 use crate::console::session::cookies::Cookie;
 use crate::console::session::totp;
 use crate::console::shell::{PageError, Ui};
+use crate::kernel::client_address::ClientAddress;
 use crate::kernel::crypto::hmac_sha256;
 use crate::kernel::request_id::RequestId;
 use crate::operators::{LiveSession, SessionToken};
@@ -68,9 +69,12 @@ impl FromRequestParts<Console> for Visitor {
 
 impl Visitor {
     async fn of_portal(parts: &Parts, console: &Console) -> Result<Self, Response> {
+        let Ok(client) = ClientAddress::from_request_parts(parts, console).await;
         let token = Cookie::of_portal(console).read(&parts.headers, console.secure).map(|value| portal::SessionToken::claimed(&value));
         let session = match &token {
-            Some(token) => console.portal.find_session(token).boxed().await.map_err(|error| PageError::from(error).into_response())?,
+            Some(token) => {
+                console.portal.find_session(token, client).boxed().await.map_err(|error| PageError::from(error).into_response())?
+            }
             None => None,
         };
         let (Some(token), Some(session)) = (token, session) else { return Err(Redirect::to(LINK_ENDED).into_response()) };

@@ -1,7 +1,8 @@
 //! API keys, as a resource of `developers/int/v1` that requires the scope `admin` (`docs/specification/decisions.md`, sections 2 and 9).
 //!
 //! A key is shown only in the response that creates it; only its digest is stored. No key can create, change or rotate another key
-//! into one with more scopes, more networks or a later expiry than its own: [`Grant::escalation_over`] checks every result.
+//! into one with more scopes, more networks or a later expiry than its own: [`Caller::must_cover`](crate::callers::Caller::must_cover)
+//! checks every result.
 
 mod body;
 mod revoke;
@@ -12,14 +13,14 @@ use axum::http::Method;
 use chrono::{DateTime, Utc};
 
 use crate::audit_trail::ChangedRecord;
-use crate::callers::{AllowedNetworks, Area, Escalation, Grant, Scope, Scopes};
+use crate::callers::{AllowedNetworks, Area, Grant, Scope, Scopes};
 use crate::companies::{ApiKey, Companies};
 use crate::kernel::clock::Clock;
 use crate::kernel::database::Pool;
 use crate::kernel::ids::{CompanyId, KeyId};
-use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::problem::ProblemCode;
 use crate::members;
-use crate::resources::{Extension, Instant, Line, New, PublishesEvents, RecordTransaction, Reference, Resource, ResourceState};
+use crate::resources::{Extension, Instant, Line, New, PublishesEvents, Reference, Resource, ResourceState};
 
 pub use body::{InvalidScopes, SomeScopes};
 pub use revoke::revoke_api_key;
@@ -100,20 +101,6 @@ impl ApiKeyRecord {
         let key = ApiKey::generate();
         self.digest = key.digest().to_vec();
         New { fields: self, shown_once: members! { "key": key.reveal() } }
-    }
-}
-
-/// Returns an error if the grant exceeds that of the caller.
-fn check(transaction: &RecordTransaction<Companies>, grant: &Grant) -> Result<(), Problem> {
-    match grant.escalation_over(&transaction.caller.grant) {
-        Some(escalation) => Err(escalation.into()),
-        None => Ok(()),
-    }
-}
-
-impl From<Escalation> for Problem {
-    fn from(escalation: Escalation) -> Self {
-        Self::new(ProblemCode::ApiKeyTooStrong).detail(escalation.to_string())
     }
 }
 

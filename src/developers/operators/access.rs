@@ -29,7 +29,7 @@ pub(super) fn send_link_doc() -> OperationDoc {
         )
         .taking_options(EmptyBody::schema())
         .answering(StatusCode::OK, done())
-        .refusing(&[ProblemCode::MessageNotSent])
+        .refusing(&[ProblemCode::ApiKeyTooStrong, ProblemCode::MessageNotSent])
 }
 
 /// `POST operators/{uuid}/send-link`
@@ -46,6 +46,7 @@ pub(super) fn reset_totp_doc() -> OperationDoc {
         .explained("Requires the scope `admin`. For an operator who has lost it. Ends their sessions.".to_owned())
         .taking_options(EmptyBody::schema())
         .answering(StatusCode::OK, object([("status", json!({ "const": "ok" })), ("removed", json!({ "type": "boolean" }))]))
+        .refusing(&[ProblemCode::ApiKeyTooStrong])
 }
 
 /// `POST operators/{uuid}/reset-totp`

@@ -58,7 +58,12 @@ pub(super) struct Feed {
 }
 
 impl Feed {
-    pub(super) fn open(streams: &Streams, company: CompanyId, wanted: EventFilter, begins: Beginning) -> Result<Self, Problem> {
+    pub(super) fn open(
+        streams: &Streams,
+        company: CompanyId,
+        (wanted, begins): (EventFilter, Beginning),
+        lifetime: Duration,
+    ) -> Result<Self, Problem> {
         let developers = &streams.developers;
         Ok(Self {
             _slot: streams.limit.acquire(company)?,
@@ -74,7 +79,7 @@ impl Feed {
             poll_in: Duration::ZERO,
             commits: streams.listener.subscribe(company, &developers.pool, &streams.lifecycle),
             stopping: streams.lifecycle.stopping().clone(),
-            ends_at: Instant::now() + streams.settings.lifetime,
+            ends_at: Instant::now() + lifetime,
         })
     }
 

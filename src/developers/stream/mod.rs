@@ -9,8 +9,8 @@
 //! A stream holds no database connection while it waits, and at most one page in memory. It reads no faster than its client. One
 //! task per instance polls for all streams, once a second and after each fan-out, and wakes the streams of the companies that have
 //! new events. This only speeds up what their own polling would find. The number of streams is limited. A stream ends after
-//! `streams.lifetime`, whether its client reads or not, and on shutdown. Clients then reconnect automatically, and their API key is
-//! verified again.
+//! `streams.lifetime` or with its API key, whether its client reads or not, and on shutdown. Clients then reconnect automatically, and
+//! their API key is verified again.
 
 mod feed;
 mod feed_listener;
@@ -121,7 +121,7 @@ pub(super) async fn stream(
     let wanted = streams.event_filter(&parameters.events)?;
     let after = last_event_id(&headers, parameters.after)?;
     let begins = streams.beginning(&caller, after).await?;
-    let feed = Feed::open(&streams, caller.company, wanted, begins)?;
+    let feed = Feed::open(&streams, caller.company, (wanted, begins), streams.lifetime_of(&caller))?;
     let keep_alive = KeepAlive::new().interval(streams.settings.heartbeat).text("");
     let ends_at = Extension(EndsAt(feed.ends_at()));
     // Prevents a proxy from buffering the events.
@@ -134,6 +134,12 @@ impl Streams {
         let wanted = EventFilter::try_from(entries).map_err(|error| parameter_invalid(error.to_string()))?;
         wanted.check(&self.developers.catalogue).map_err(|unknown| parameter_invalid(unknown.to_string()))?;
         Ok(wanted)
+    }
+
+    /// How long a stream of this caller lasts: not beyond the end of its API key.
+    fn lifetime_of(&self, caller: &Caller) -> Duration {
+        let left = caller.grant.until.map(|end| (end - self.developers.clock.now()).to_std().unwrap_or_default());
+        left.map_or(self.settings.lifetime, |left| left.min(self.settings.lifetime))
     }
 
     /// Starts after the given event, or after the last one. The client is sent the id of that event, so that it can resume even if

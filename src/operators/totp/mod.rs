@@ -143,7 +143,8 @@ impl Operators {
         caller.require(Area::Administration, Scope::Admin)?;
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
         let mut transaction = conn.begin().await?;
-        operators::find_operator(&mut transaction, caller.company, operator).await?.ok_or(ProblemCode::RecordNotFound)?;
+        let found = operators::find_operator(&mut transaction, caller.company, operator).await?.ok_or(ProblemCode::RecordNotFound)?;
+        caller.must_cover(&found.role.grant(), None)?;
         let had_one = forget(&mut transaction, operator).await?;
         if had_one {
             operators::end_everything(&mut transaction, operator).await?;

@@ -2,6 +2,7 @@
 
 mod documented;
 mod floors;
+mod giving;
 mod migrations;
 mod portable;
 mod repeated_statements;

@@ -1,5 +1,6 @@
 //! Event streams: decisions, section 7, events/stream.
 
+use chrono::TimeDelta;
 use futures::future::{join, join_all};
 use portico::callers::Scope;
 use portico::events;
@@ -200,6 +201,17 @@ async fn streams_end_when_the_service_stops() {
     let ending = futures::future::join(stream.next(), world.lifecycle.stop());
     let (next, ()) = in_time("the stream and the service end", ending).await;
     assert_eq!(next, None);
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_its_api_key() {
+    let world = World::new().await;
+    // The clock of the story stands still, so the key is good while the stream lasts.
+    let guest = json!({ "name": "Guest", "scopes": ["read"], "expires_at": world.clock.now() + TimeDelta::seconds(1) });
+    let key = world.api(Method::POST, "/developers/int/v1/api-keys").json(&guest).send().await.ok(201)["api_key"]["key"].take();
+    let mut response = world.stream_of(key.as_str().unwrap(), "", None).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    in_time("the stream ends", async { while response.chunk().await.unwrap().is_some() {} }).await;
 }
 
 #[tokio::test]

