@@ -3,6 +3,7 @@
 mod documented;
 mod floors;
 mod migrations;
+mod permissions;
 mod portable;
 mod repeated_statements;
 mod secret_comparison;
