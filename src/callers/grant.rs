@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::callers::{AllowedNetworks, Area, Owner, Reach, Scope, Scopes};
+use crate::callers::{AllowedNetworks, Area, Owner, Permissions, Reach, Scope, Scopes};
 use crate::kernel::problem::{Problem, ProblemCode};
 
 /// Everything that can make one caller more powerful than another.
@@ -49,6 +49,17 @@ impl Grant {
     /// Whether the grant contains `scope` in `area`.
     pub fn allows(&self, area: Area, scope: Scope) -> bool {
         self.scopes.allow(scope) && self.reach.covers(area, scope)
+    }
+
+    /// Whether the grant contains all of `permissions`.
+    pub fn allows_all(&self, permissions: Permissions) -> bool {
+        permissions.iter().all(|(area, scope)| self.allows(area, scope))
+    }
+
+    /// Whether what an event says about `area` is shown. A caller who is restricted to one owner finds only events for this owner, and sees
+    /// all of them, whatever they are about.
+    pub fn sees_events_about(&self, area: Area) -> bool {
+        self.owner.is_some() || self.allows(area, Scope::Read)
     }
 
     /// How this grant exceeds `other`, if it does.
@@ -114,6 +125,24 @@ mod tests {
         assert_eq!(of("8").escalation_over(&of("7")), Some(Escalation::Owner));
         assert_eq!(of("7").escalation_over(&of("7")), None);
         assert_eq!(of("7").escalation_over(&Grant::everything()), None);
+    }
+
+    #[test]
+    fn a_grant_allows_what_it_covers_in_every_area() {
+        let developer = Grant { reach: Reach { customers: None, ..Reach::FULL }, ..Grant::everything() };
+        let hook = Permissions::new(Area::Integration, Scope::Write, &[(Area::Customers, Scope::Read)]);
+        assert!(developer.allows_all(Permissions::new(Area::Integration, Scope::Admin, &[])));
+        assert!(!developer.allows_all(hook));
+        assert!(Grant::everything().allows_all(hook));
+        assert!(!Grant::from(Scopes::new([Scope::Write])).allows_all(hook));
+    }
+
+    #[test]
+    fn who_does_not_reach_an_area_sees_no_event_about_it_and_an_owner_sees_its_own() {
+        let developer = Grant { reach: Reach { customers: None, ..Reach::FULL }, ..Grant::everything() };
+        assert!(developer.sees_events_about(Area::Business) && !developer.sees_events_about(Area::Customers));
+        let owner = Some("7".to_owned().try_into().unwrap());
+        assert!(Grant { owner, ..developer }.sees_events_about(Area::Customers));
     }
 
     #[test]

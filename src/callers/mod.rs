@@ -14,6 +14,7 @@
 //! caller                    who asks, for which company, with which grant
 //! grant                     what a caller may do, and how one grant exceeds another
 //! reach   allowed_networks  the other parts of a grant: how far it goes in each area, and from where
+//! permissions               all that something reaches, which a grant is compared with
 //! owner                     whose records alone it reaches
 //! scopes                    what is allowed
 //! area                      the parts of a company's data
@@ -24,6 +25,7 @@ mod area;
 mod caller;
 mod grant;
 mod owner;
+mod permissions;
 mod reach;
 mod scopes;
 
@@ -32,5 +34,6 @@ pub use area::Area;
 pub use caller::{Caller, Who};
 pub use grant::{Escalation, Grant};
 pub use owner::{InvalidOwner, MAX_OWNER, Owner};
+pub use permissions::Permissions;
 pub use reach::Reach;
 pub use scopes::{InvalidScope, Scope, Scopes};

@@ -65,6 +65,8 @@ impl Resource for PortalLink {
     const READING: Scope = Scope::Admin;
     const WRITING: Scope = Scope::Admin;
     const REFUSALS: &'static [ProblemCode] = &[ProblemCode::ApiKeyTooStrong];
+    /// A visitor also repeats and cancels deliveries.
+    const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Traffic, Scope::Write)];
 }
 
 /// Links publish no events: subscribers do not need to know about access.

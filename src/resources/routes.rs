@@ -67,7 +67,7 @@ fn paths(plural: &str) -> (String, String) {
 
 async fn list<R: Resource>(State(state): State<R::State>, caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Problem> {
     // Before the parameters are read, so that the missing scope is what the client learns first. The same goes for bodies.
-    R::require(&caller, R::READING)?;
+    R::require(&caller, R::reading())?;
     let descriptor = R::descriptor(&state);
     let parameters = ListParameters::parse::<R>(&descriptor, query.as_deref().unwrap_or_default())?;
     let Page { records, next } = operations::list::<R>(&state, &caller, &parameters).await?;
@@ -85,7 +85,7 @@ async fn create<R: Editable>(
     caller: Caller,
     JsonBody(body): JsonBody<Box<RawValue>>,
 ) -> Result<Response, Problem> {
-    R::require(&caller, R::WRITING)?;
+    R::require(&caller, R::writing())?;
     let body = body::read::<R>(R::descriptor(&state).singular, &body)?;
     Ok(operations::create::<R>(&state, &caller, body).await?.answer(StatusCode::CREATED))
 }

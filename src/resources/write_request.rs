@@ -13,7 +13,7 @@ use crate::resources::{PathId, Resource};
 pub struct WriteRequest<R: Resource> {
     /// The state of the resource's module.
     pub state: R::State,
-    /// The caller, who has the scope [`Resource::WRITING`].
+    /// The caller, who has the permissions [`Resource::writing`].
     pub caller: Caller,
     /// The id of the record.
     pub id: R::Id,
@@ -30,7 +30,7 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let caller = Caller::from_request_parts(parts, state).await?;
-        R::require(&caller, R::WRITING)?;
+        R::require(&caller, R::writing())?;
         let PathId(id) = PathId::from_request_parts(parts, state).await?;
         Ok(Self { state: R::State::from_ref(state), caller, id })
     }

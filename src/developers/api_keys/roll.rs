@@ -40,7 +40,7 @@ pub(super) async fn roll(
 
 /// Rotates an API key. The new key is among the fields shown, in plain text.
 pub async fn roll_api_key(companies: &Companies, caller: &Caller, id: KeyId, overlap: GracePeriod) -> Result<Shown<ApiKeyRecord>, Problem> {
-    caller.require(ApiKeyRecord::AREA, ApiKeyRecord::WRITING)?;
+    ApiKeyRecord::require(caller, ApiKeyRecord::writing())?;
     let mut transaction = RecordTransaction::begin(companies, caller).await?;
     let old = transaction.lock::<ApiKeyRecord>(id).await?;
     if old.fields.is_over(transaction.now) {

@@ -119,6 +119,7 @@ pub(super) async fn stream(
     caller.require(Area::Traffic, Scope::Read)?;
     let Query(parameters) = parameters.map_err(|error| parameter_invalid(error.body_text()))?;
     let wanted = streams.event_filter(&parameters.events)?;
+    wanted.areas(&streams.developers.catalogue).try_for_each(|area| caller.require(area, Scope::Read))?;
     let after = last_event_id(&headers, parameters.after)?;
     let begins = streams.beginning(&caller, after).await?;
     let feed = Feed::open(&streams, caller.company, (wanted, begins), streams.lifetime_of(&caller))?;

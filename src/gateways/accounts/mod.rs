@@ -102,6 +102,13 @@ impl Resource for Gateway {
     const AREA: Area = Area::Integration;
     /// A signing secret decides which payments are trusted, so the write scope for orders and positions is not enough.
     const WRITING: Scope = Scope::Admin;
+    const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Business, Scope::Write)];
+
+    /// With its secret key, customers who save a card are made known to the gateway's account, with their proven contacts.
+    fn reaches(&self, _: &Gateways) -> Vec<(Area, Scope)> {
+        let is_called = drivers::named(&self.driver).is_ok_and(|driver| driver.needs_secret_key());
+        if is_called { vec![(Area::Customers, Scope::Read)] } else { Vec::new() }
+    }
 
     /// The callback path contains the id.
     fn present(_: &mut Connection, gateways: &[Record<Self>]) -> impl Future<Output = Presented> + Send {

@@ -60,7 +60,7 @@ pub(super) async fn introspect(
     asked: Result<Form<Asked>, FormRejection>,
 ) -> Result<Json<Value>, Problem> {
     // Before the form is read, so that the missing scope is what the client learns first.
-    CustomerRecord::require(&caller, CustomerRecord::READING)?;
+    CustomerRecord::require(&caller, CustomerRecord::reading())?;
     must_be_plain(&headers)?;
     let Form(Asked { token }) = asked.map_err(|error| refusal(&error))?;
     let token = token.ok_or_else(|| FieldErrors::one("token", Sentence::new("{} is required.").with("token")))?;

@@ -62,6 +62,8 @@ impl Resource for MessageWordingRecord {
     const AREA: Area = Area::Integration;
     /// Whoever words the messages can have customers believe anything in the name of the shop.
     const WRITING: Scope = Scope::Admin;
+    /// A message with a code can have them take it to somebody else's page.
+    const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Customers, Scope::Admin)];
 }
 
 /// Publishes no events.

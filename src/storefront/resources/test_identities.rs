@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::audit_trail::ChangedRecord;
-use crate::callers::Area;
+use crate::callers::{Area, Scope};
 use crate::contact::Identity;
 use crate::kernel::crypto::six_digits;
 use crate::kernel::ids::{CompanyId, TestIdentityId};
@@ -87,6 +87,8 @@ impl Resource for TestIdentityRecord {
     const SINGULAR: &'static str = "test_identity";
     const PLURAL: &'static str = "test_identities";
     const AREA: Area = Area::Integration;
+    /// Its code proves a number or an address that nobody has proven, registers a customer with it, and its end closes that account.
+    const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Customers, Scope::Write)];
 }
 
 /// Publishes no events.

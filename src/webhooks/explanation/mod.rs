@@ -18,7 +18,7 @@ pub(super) use routes::extension;
 impl Webhooks {
     /// Explains what became of an event on its way to a webhook.
     async fn explain(&self, caller: &Caller, event: EventId, webhook: SubscriptionId) -> Result<Explanation, Problem> {
-        Delivery::require(caller, Delivery::READING)?;
+        Delivery::require(caller, Delivery::reading())?;
         let subscription = operations::find::<Subscription>(self, caller, webhook).await?.record;
         let mut conn = self.pool().acquire().await?;
         let published = whereabouts::find_event(&mut conn, caller, event).await?.ok_or(ProblemCode::RecordNotFound)?;

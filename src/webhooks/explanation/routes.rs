@@ -59,7 +59,7 @@ async fn explain(
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
     // Before the parameter is read, so that the missing scope is what the client learns first.
-    Delivery::require(&caller, Delivery::READING)?;
+    Delivery::require(&caller, Delivery::reading())?;
     let Query(Asked { webhook }) = asked.map_err(|error| Problem::new(ProblemCode::ParameterInvalid).detail(error.body_text()))?;
     let explanation = webhooks.explain(&caller, event, webhook).await?;
     Ok(Json(json!({

@@ -41,7 +41,7 @@ use keys::{Key, Once};
 impl Webhooks {
     /// Counts the closed deliveries of a subscription that would be replayed.
     async fn count_repeated(&self, caller: &Caller, id: SubscriptionId, request: &ReplayRequest) -> Result<i64, Problem> {
-        Delivery::require(caller, Delivery::WRITING)?;
+        Delivery::require(caller, Delivery::writing())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         transaction.lock_shared::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
         moving::must_have_its_log(transaction.conn(), caller.company).await?;
@@ -57,7 +57,7 @@ impl Webhooks {
         request: ReplayRequest,
         key: Option<Key>,
     ) -> Result<Once<Shown<Replay>>, Problem> {
-        Delivery::require(caller, Delivery::WRITING)?;
+        Delivery::require(caller, Delivery::writing())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let replay = ReplayId::new(transaction.now);
         if let Some(before) = keys::take(&mut transaction, key.as_ref(), replay.uuid()).await? {
@@ -75,7 +75,7 @@ impl Webhooks {
     /// Replays a closed delivery, unless its subscription is deleted. A delivery that was cancelled with an attempt in flight is open
     /// until this attempt has ended.
     async fn replay_delivery(&self, caller: &Caller, id: DeliveryId, key: Option<Key>) -> Result<Once<Shown<Delivery>>, Problem> {
-        Delivery::require(caller, Delivery::WRITING)?;
+        Delivery::require(caller, Delivery::writing())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let now = transaction.now;
         let again = DeliveryId::new(now);
@@ -99,7 +99,7 @@ impl Webhooks {
     /// Creates a delivery of an event for every enabled subscription that wants it and has no open delivery of it. Returns the
     /// number of deliveries. With `count_only`, nothing is created.
     async fn replay_event(&self, caller: &Caller, id: EventId, count_only: bool, key: Option<Key>) -> Result<Once<i64>, Problem> {
-        Delivery::require(caller, Delivery::WRITING)?;
+        Delivery::require(caller, Delivery::writing())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let now = transaction.now;
         // Without its webhooks, none would want the event.

@@ -95,7 +95,7 @@ async fn replay(
     body: Result<JsonBody<Body>, Problem>,
 ) -> Result<Response, Problem> {
     // It repeats deliveries and changes nothing of the webhook.
-    Delivery::require(&caller, Delivery::WRITING)?;
+    Delivery::require(&caller, Delivery::writing())?;
     let JsonBody(body) = body?;
     let request = ReplayRequest { state: body.status, since: body.since.into(), until: body.until.map(Into::into), events: body.events };
     if request.until.is_some_and(|until| until < request.since) {
@@ -151,7 +151,7 @@ async fn replay_event(
     PathId(id): PathId<EventId>,
     body: Result<JsonOptions<EventReplayBody>, Problem>,
 ) -> Result<Response, Problem> {
-    Delivery::require(&caller, Delivery::WRITING)?;
+    Delivery::require(&caller, Delivery::writing())?;
     let JsonOptions(EventReplayBody { dry_run, idempotency_key }) = body?;
     let key = idempotency_key.map(|key| Key::new(&caller, key, &json!([id])));
     let made = webhooks.replay_event(&caller, id, dry_run, key).await?;

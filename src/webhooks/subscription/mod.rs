@@ -44,7 +44,7 @@ fields! {
         /// changed.
         #[filtered]
         owner: Option<Owner>,
-        /// Event names, or groups such as order.*. An empty list or * means all events.
+        /// Event names, or groups such as order.*. An empty list or * means all events. It takes the permission to read what they are about.
         #[sample = ["order.*"]]
         events: EventFilter,
         /// Whether deliveries are made, and whether they are held.

@@ -4,7 +4,7 @@ use std::mem::take;
 
 use serde_json::{Map, Value};
 
-use crate::callers::{Area, Caller, Owner};
+use crate::callers::{Area, Caller, Owner, Scope};
 use crate::companies;
 use crate::kernel::crypto::CannotOpen;
 use crate::kernel::database::Connection;
@@ -30,6 +30,14 @@ impl Resource for Subscription {
 
     fn owner(&self) -> Option<&Owner> {
         self.owner.as_ref()
+    }
+
+    /// It reads what its events are about. The webhook of an owner gets only events for this owner, which the company has chosen to publish.
+    fn reaches(&self, webhooks: &Webhooks) -> Vec<(Area, Scope)> {
+        match self.owner {
+            Some(_) => Vec::new(),
+            None => self.events.areas(&webhooks.catalogue).map(|area| (area, Scope::Read)).collect(),
+        }
     }
 
     async fn details(

@@ -93,7 +93,7 @@ impl Webhooks {
     /// the webhook itself, or another event with the sample of its type or the data that was given. The event's `additionalData` marks it as a
     /// test.
     pub(super) async fn send_test(&self, caller: &Caller, id: SubscriptionId, test: Test) -> Result<Shown<Delivery>, Problem> {
-        Subscription::require(caller, Subscription::WRITING)?;
+        Subscription::require(caller, Subscription::writing())?;
         let test = test.resolve(&self.catalogue)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let subscription = transaction.lock::<Subscription>(id).await?;

@@ -10,6 +10,7 @@ mod live;
 mod mailbox;
 mod payments;
 mod provider_sign_in;
+mod reach;
 mod records;
 mod requests;
 mod roles;

@@ -245,7 +245,7 @@ impl Storefront {
 
     /// Erases a closed account too, before its time. Erasing twice changes nothing.
     async fn erase_account(&self, caller: &Caller, id: CustomerId) -> Result<Shown<CustomerRecord>, Problem> {
-        caller.require(CustomerRecord::AREA, CustomerRecord::WRITING)?;
+        CustomerRecord::require(caller, CustomerRecord::writing())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         moving::must_have_its_log(transaction.conn(), caller.company).await?;
         let customer = transaction.lock::<CustomerRecord>(id).await?;
@@ -257,7 +257,7 @@ impl Storefront {
 
     /// Exporting is reading, but of all there is at once: the audit trail tells who did.
     async fn export(&self, caller: &Caller, id: CustomerId) -> Result<Value, Problem> {
-        caller.require(CustomerRecord::AREA, CustomerRecord::WRITING)?;
+        CustomerRecord::require(caller, CustomerRecord::writing())?;
         let mut conn = self.pool.acquire().await?;
         let exported = export::export_customer(&mut conn, None, id).await?;
         let exported = exported.filter(|exported| exported.company == caller.company).ok_or(ProblemCode::RecordNotFound)?;
@@ -267,7 +267,7 @@ impl Storefront {
 
     /// Locks an open account of the caller's company.
     pub(super) async fn lock_account(&self, caller: &Caller, id: CustomerId) -> Result<Locked, Problem> {
-        caller.require(CustomerRecord::AREA, CustomerRecord::WRITING)?;
+        CustomerRecord::require(caller, CustomerRecord::writing())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let customer = transaction.lock::<CustomerRecord>(id).await?;
         match customer.fields.closed_at {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::audit_trail::{self, Action, ChangedRecord};
-use crate::callers::{Caller, Scope};
+use crate::callers::Caller;
 use crate::contact::{EmailAddress, Identity, PhoneNumber};
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, StoreId};
@@ -74,11 +74,11 @@ pub async fn create(
     account: Result<JsonBody<NewAccount>, Problem>,
 ) -> Result<Response, Problem> {
     // Before the body is read, so that the missing scope is what the client learns first.
-    CustomerRecord::require(&caller, CustomerRecord::WRITING)?;
+    CustomerRecord::require(&caller, CustomerRecord::writing())?;
     let JsonBody(account) = account?;
     if account.email_verified || account.phone_verified {
         // Who vouches for a contact decides who gets its codes and sees its orders.
-        CustomerRecord::require(&caller, Scope::Admin)?;
+        CustomerRecord::require(&caller, CustomerRecord::administering())?;
     }
     Ok(storefront.open_account(&caller, account).await?.answer(StatusCode::CREATED))
 }

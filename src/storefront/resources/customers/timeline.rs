@@ -63,7 +63,7 @@ pub async fn show(
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
     // Before the parameters are read, so that the missing scope is what the client learns first.
-    caller.require(CustomerRecord::AREA, CustomerRecord::READING)?;
+    CustomerRecord::require(&caller, CustomerRecord::reading())?;
     let invalid = |detail: String| Problem::new(ProblemCode::ParameterInvalid).detail(detail);
     let Query(asked) = asked.map_err(|error| invalid(error.body_text()))?;
     if asked.kind.as_ref().is_some_and(|kind| !KINDS.contains(&kind.as_str())) {
@@ -101,7 +101,7 @@ impl Storefront {
         kind: Option<&str>,
         limit: u8,
     ) -> Result<Newest<Entry>, Problem> {
-        caller.require(CustomerRecord::AREA, CustomerRecord::READING)?;
+        CustomerRecord::require(caller, CustomerRecord::reading())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let customer = transaction.find::<CustomerRecord>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
         let mut entries = Vec::new();

@@ -75,6 +75,7 @@ impl Resource for IdentityProviderRecord {
     const AREA: Area = Area::Integration;
     /// Who says which tokens are trusted can open every account of the company.
     const WRITING: Scope = Scope::Admin;
+    const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Customers, Scope::Admin)];
 }
 
 /// Publishes no events.

@@ -36,7 +36,7 @@ pub async fn test(
 impl CompanyProviders {
     /// What the provider answers, as a sentence. No transaction is open meanwhile.
     async fn test(&self, caller: &Caller, id: IdentityProviderId) -> Result<Result<String, String>, Problem> {
-        caller.require(IdentityProviderRecord::AREA, IdentityProviderRecord::WRITING)?;
+        IdentityProviderRecord::require(caller, IdentityProviderRecord::writing())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let found = transaction.find::<IdentityProviderRecord>(id).await?.ok_or(ProblemCode::RecordNotFound)?.fields;
         drop(transaction);

@@ -98,6 +98,7 @@ impl Resource for MessageProviderRecord {
     const AREA: Area = Area::Integration;
     /// Whoever sends the codes can read them, and so open every account of the company.
     const WRITING: Scope = Scope::Admin;
+    const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Customers, Scope::Admin)];
 
     /// The token of the address is what makes the receipts of some services genuine.
     async fn details(
@@ -107,7 +108,7 @@ impl Resource for MessageProviderRecord {
         provider: &Record<Self>,
     ) -> Result<Map<String, Value>, sqlx::Error> {
         let url = providers.receipts_url(provider.id, provider.fields.kind);
-        Ok(members! { "receipts_url": url.filter(|_| caller.grant.allows(Self::AREA, Self::WRITING)) })
+        Ok(members! { "receipts_url": url.filter(|_| caller.grant.allows_all(Self::writing())) })
     }
 }
 

@@ -3,7 +3,7 @@
 pub mod acts;
 
 use crate::audit_trail::ChangedRecord;
-use crate::callers::{Area, Caller};
+use crate::callers::{Area, Caller, Scope};
 use crate::kernel::ids::{CompanyId, RegistrationHookId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::members;
@@ -58,6 +58,8 @@ impl Resource for RegistrationHookRecord {
     const SINGULAR: &'static str = "registration_hook";
     const PLURAL: &'static str = "registration_hooks";
     const AREA: Area = Area::Integration;
+    /// The hook reads everybody who registers.
+    const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Customers, Scope::Read)];
     const REFUSALS: &'static [ProblemCode] = &[ProblemCode::EndpointForbidden];
 }
 
