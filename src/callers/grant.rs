@@ -17,6 +17,8 @@ pub struct Grant {
     pub owner: Option<Owner>,
     /// When the API key ends, because it expires or was rotated; `None` for never.
     pub until: Option<DateTime<Utc>>,
+    /// Whether an operator has to prove again who they are before [`Scope::Admin`] counts, because the last proof was too long ago.
+    pub needs_proof: bool,
 }
 
 /// How one grant exceeds another.
@@ -71,7 +73,7 @@ impl Grant {
 /// These scopes, without restriction of areas, networks or time.
 impl From<Scopes> for Grant {
     fn from(scopes: Scopes) -> Self {
-        Self { scopes, reach: Reach::FULL, networks: AllowedNetworks::default(), owner: None, until: None }
+        Self { scopes, reach: Reach::FULL, networks: AllowedNetworks::default(), owner: None, until: None, needs_proof: false }
     }
 }
 

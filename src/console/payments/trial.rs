@@ -74,6 +74,7 @@ async fn find(console: &Console, caller: &Caller, id: &str) -> Result<Gateway, P
     if !caller.grant.allows(Area::Integration, Scope::Admin) {
         return Err(PageError::NOT_FOUND);
     }
+    caller.require_proof()?;
     Ok(console.api.read::<One>(caller, &format!("{GATEWAYS}/{id}")).await?.gateway)
 }
 

@@ -19,7 +19,8 @@ use crate::kernel::database::Pool;
 use crate::kernel::ids::KeyId;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::members;
-use crate::resources::{Extension, Instant, Line, New, PublishesEvents, RecordTransaction, Reference, Resource, ResourceState};
+use crate::operators::{self, Notice};
+use crate::resources::{Change, Extension, Instant, Line, New, PublishesEvents, RecordTransaction, Reference, Resource, ResourceState};
 
 pub use body::{InvalidScopes, SomeScopes};
 pub use revoke::revoke_api_key;
@@ -82,6 +83,17 @@ impl Resource for ApiKeyRecord {
 /// Keys publish no events: subscribers do not need to know about access.
 impl PublishesEvents for ApiKeyRecord {
     const AUDITED_AS: Option<fn(KeyId) -> ChangedRecord> = Some(ChangedRecord::ApiKey);
+
+    /// Owners are told of a key that may do everything: it outlives whoever has made it.
+    async fn follow_up(transaction: &mut RecordTransaction<Companies>, change: &Change<'_, Self>) -> Result<(), Problem> {
+        let may_do_everything = |key: &Self| Scopes::from_names(&key.scopes).allow(Scope::Admin);
+        let reach = |key: &Self| may_do_everything(key).then(|| (key.allowed_networks.clone(), key.expires_at));
+        if change.newly(reach).is_some() {
+            let (now, key) = (transaction.now, change.record());
+            operators::tell_owners(transaction.conn(), key.company, Notice::AdminKey, &key.id.to_string(), now).await?;
+        }
+        Ok(())
+    }
 }
 
 impl ApiKeyRecord {

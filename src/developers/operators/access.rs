@@ -78,7 +78,7 @@ pub(super) async fn sessions(
     caller: Caller,
     path: Result<PathId<<OperatorRecord as Resource>::Id>, Problem>,
 ) -> Result<Json<Value>, Problem> {
-    caller.require(OperatorRecord::AREA, OperatorRecord::READING)?;
+    OperatorRecord::require_reading(&caller)?;
     let PathId(id) = path?;
     let show = |session: OperatorSession| {
         json!({
