@@ -69,7 +69,7 @@ pub use confirming::Proof;
 pub use guesses::Browser;
 pub use mail_language::{InvalidMailLanguage, MailLanguage};
 pub use mails::queue as queue_mail;
-pub use notices::{Notice, tell, tell_owners};
+pub use notices::{Notice, tell_owners};
 pub use one_time_link::OneTimeLink;
 pub use operator::Operator;
 pub use password::{BadOperatorPassword, OperatorPassword};

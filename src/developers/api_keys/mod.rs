@@ -90,7 +90,7 @@ impl PublishesEvents for ApiKeyRecord {
         let reach = |key: &Self| may_do_everything(key).then(|| (key.allowed_networks.clone(), key.expires_at));
         if change.newly(reach).is_some() {
             let (now, key) = (transaction.now, change.record());
-            operators::tell_owners(transaction.conn(), key.company, Notice::AdminKey, &key.id.to_string(), now).await?;
+            operators::tell_owners(transaction.conn(), key.company, None, Notice::AdminKey, &key.id.to_string(), now).await?;
         }
         Ok(())
     }

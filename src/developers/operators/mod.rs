@@ -117,13 +117,11 @@ impl PublishesEvents for OperatorRecord {
     }
 }
 
-/// Tells the owners who gets in with which role, and the operator, unless they are an owner or are invited by that.
+/// Tells the owners who gets in with which role, and the operator, unless that is their invitation.
 async fn tell_of_role(transaction: &mut RecordTransaction<Operators>, operator: &Record<OperatorRecord>) -> Result<(), sqlx::Error> {
     let (now, detail) = (transaction.now, format!("{}, {}", operator.fields.email, operator.fields.role.as_str()));
-    if !operator.is_serving_owner() && operator.fields.accepted_at.is_some() {
-        operators::tell(transaction.conn(), operator.id, Notice::Role, Some(&detail), now).await?;
-    }
-    operators::tell_owners(transaction.conn(), operator.company, Notice::Role, &detail, now).await
+    let concerned = operator.fields.accepted_at.map(|_| operator.id);
+    operators::tell_owners(transaction.conn(), operator.company, concerned, Notice::Role, &detail, now).await
 }
 
 impl Record<OperatorRecord> {

@@ -68,7 +68,7 @@ impl Notice {
 }
 
 /// Tells an operator what happens to their access in this transaction.
-pub async fn tell(
+pub(super) async fn tell(
     conn: &mut Connection,
     operator: OperatorId,
     about: Notice,
@@ -82,16 +82,23 @@ pub async fn tell(
     Ok(())
 }
 
-/// Tells the owners of a company who can sign in, and with them whoever does it.
+/// Tells the owners of a company who can sign in, and the operator whom it concerns. An owner who does it is told as well: it may be somebody else with
+/// their cookie.
 pub async fn tell_owners(
     conn: &mut Connection,
     company: CompanyId,
+    concerned: Option<OperatorId>,
     about: Notice,
     detail: &str,
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
-    for owner in operators::list_owners(conn, company).await? {
-        tell(conn, owner, about, Some(detail), now).await?;
+    let mut told = operators::list_owners(conn, company).await?;
+    told.extend(concerned);
+    // In one order, so that two transactions do not wait for each other.
+    told.sort_unstable();
+    told.dedup();
+    for operator in told {
+        tell(conn, operator, about, Some(detail), now).await?;
     }
     Ok(())
 }

@@ -95,7 +95,7 @@ pub(super) async fn forget_credentials(conn: &mut Connection, operator: Operator
 pub(super) async fn list_owners(conn: &mut Connection, company: CompanyId) -> Result<Vec<OperatorId>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select id as "id: OperatorId" from operators where company_id = $1 and role = 'owner'
-           and deleted_at is null and disabled_at is null and accepted_at is not null order by created_at, id"#,
+           and deleted_at is null and disabled_at is null and accepted_at is not null"#,
         company.uuid(),
     )
     .fetch_all(conn)
