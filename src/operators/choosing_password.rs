@@ -82,7 +82,7 @@ impl Operators {
         let mut transaction = conn.begin().await?;
         let used = queries::use_link(&mut transaction, &link.digest(), Purpose::Password, now).await?;
         let (operator, _) = used.ok_or(SignInRefusal::LinkEnded)?;
-        // Who accepts an invitation knows it.
+        // Accepting an invitation is no news.
         if queries::set_password(&mut transaction, operator.id, hash.expose(), now).await? {
             notices::tell(&mut transaction, operator.id, Notice::Password, None, now).await?;
         }

@@ -60,8 +60,8 @@ impl Portal {
         opened?.map(|_: PortalLinkId| token).ok_or(OpenRefusal::Ended)
     }
 
-    /// Whether this browser has an open session of another owner than that of the link. Who is led to a link of somebody else would
-    /// otherwise go on working there without knowing it.
+    /// Whether this browser has an open session of another owner than that of the link. A visitor who is led to a link of somebody
+    /// else would otherwise go on working there without knowing it.
     pub async fn would_replace(&self, before: &SessionToken, key: &LinkKey) -> Result<bool, sqlx::Error> {
         let now = self.clock.now();
         let (idle_since, began) = (now - self.settings.idle_timeout, now - self.settings.session_lifetime);

@@ -30,7 +30,7 @@ struct OpenPage {
     instead: Option<String>,
 }
 
-/// The browser has a session of the portal in another cell than that of the link. Only who passes requests on to the cells knows.
+/// The browser has a session of the portal in another cell than that of the link. Only the router in front of the cells knows.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenElsewhere;
 

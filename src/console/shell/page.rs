@@ -101,7 +101,7 @@ impl IntoResponse for PageError {
     }
 }
 
-/// Writes the page of a response that failed without one. Who has to prove again who they are is led to the page for that.
+/// Writes the page of a response that failed without one. An operator who has to prove again who they are is led to the page for that.
 pub(super) async fn complete(State(console): State<Console>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let (ui, here) = (Ui::of(&parts, &console), page_of(&parts));

@@ -20,7 +20,7 @@ pub(super) struct Due {
     pub(super) happened_at: DateTime<Utc>,
     /// Number of failed attempts.
     pub(super) failures: i32,
-    /// Whether the operator was deleted meanwhile. Who is disabled is told: a thief could have done that, too.
+    /// Whether the operator was deleted meanwhile. A disabled operator is told: a thief may have done that, too.
     pub(super) is_deleted: bool,
 }
 
