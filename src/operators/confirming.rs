@@ -1,8 +1,8 @@
 //! A signed-in operator proves again who they are, before they administer anything or see a secret.
 //!
 //! A session is a cookie, and a cookie can be copied. So what decides who gets in asks for a proof that is not older than `operators.fresh_for`. An
-//! operator with a second factor proves that one, because a thief of the cookie may know the password as well. All others type their password, or sign
-//! in again, such as with the identity provider. The proof gives the session another token, which no copy of the cookie has.
+//! operator with a second factor proves that one, because a thief of the cookie may know the password as well. Others type their password, or sign in
+//! again, such as with the identity provider. The proof gives the session another token, which no copy of the cookie has.
 
 use secrecy::{ExposeSecret, SecretString};
 

@@ -137,7 +137,7 @@ impl Front {
         Ok(refused.expect("a cell was asked"))
     }
 
-    /// Whether the browser has a session of the portal in another cell than this one, which does not know it. Of a cell that is away, nobody can tell.
+    /// Whether the browser has a session of the portal in another cell than this one. Of a cell that is away, nobody can tell.
     async fn is_open_elsewhere(&self, parts: &Parts, at: usize) -> bool {
         let Some(told) = self.told(parts).filter(|told| *told != at) else { return false };
         let portal = &self.cells[told].state.portal;

@@ -82,8 +82,8 @@ pub(super) async fn tell(
     Ok(())
 }
 
-/// Tells the owners of a company who can sign in, and the operator whom it concerns. An owner who does it is told as well: it may be somebody else with
-/// their cookie.
+/// Tells the owners of a company who can sign in, and the operator whom it concerns. An owner who does it is told as well: it may be somebody
+/// else with their cookie.
 pub async fn tell_owners(
     conn: &mut Connection,
     company: CompanyId,
