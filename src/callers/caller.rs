@@ -1,5 +1,7 @@
 //! Who asks for something, for which company, and with which grant.
 
+use std::borrow::Cow;
+
 use uuid::Uuid;
 
 use crate::callers::{Area, Grant, Scope};
@@ -112,9 +114,11 @@ impl Caller {
 
     /// Returns the error `scope_missing` unless the grant contains `scope` in `area`. This is for what can be done by a caller who is
     /// restricted to one owner as well: every statement behind it keeps to the records of [`Grant::owner`].
+    ///
+    /// [`Scope::Admin`] decides who gets in and where secrets go, so an operator has to have proven a short time ago who they are.
     pub fn require_within_owner(&self, area: Area, scope: Scope) -> Result<(), Problem> {
         if self.grant.allows(area, scope) {
-            return Ok(());
+            return if scope == Scope::Admin { self.require_proof() } else { Ok(()) };
         }
         let reason = match self.who {
             Who::PortalLink(_) => "A portal link does not allow this.".to_owned(),
@@ -123,12 +127,26 @@ impl Caller {
         };
         Err(Problem::new(ProblemCode::ScopeMissing).detail(reason))
     }
+
+    /// Returns the error `fresh_sign_in_required` if an operator has to prove again who they are. [`Scope::Admin`] asks for it by itself; what
+    /// shows a secret under another scope asks for it here. A copied cookie is no proof.
+    pub fn require_proof(&self) -> Result<(), Problem> {
+        if self.grant.needs_proof { Err(ProblemCode::FreshSignInRequired.into()) } else { Ok(()) }
+    }
+
+    /// The caller as somebody who only reads what has no secrets: nobody proves again who they are for that.
+    pub fn reading(&self) -> Cow<'_, Self> {
+        if !self.grant.needs_proof {
+            return Cow::Borrowed(self);
+        }
+        Cow::Owned(Self { grant: Grant { needs_proof: false, ..self.grant.clone() }, ..self.clone() })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::callers::Scopes;
+    use crate::callers::{Reach, Scopes};
 
     #[test]
     fn a_caller_is_read_as_it_is_stored() {
@@ -172,6 +190,21 @@ mod tests {
         ] {
             assert_eq!(office.must_cover(access, had).map_err(|problem| problem.code()), expected, "{access:?} in place of {had:?}");
         }
+    }
+
+    #[test]
+    fn an_operator_who_has_to_prove_who_they_are_administers_nothing() {
+        let company = CompanyId::from(Uuid::from_u128(1));
+        let grant = Grant { needs_proof: true, ..Grant::everything() };
+        let operator = Caller { grant, who: Who::Operator(OperatorId::from(Uuid::from_u128(2))), ..Caller::service(company) };
+        for area in Area::ALL {
+            assert!(operator.require(area, Scope::Write).is_ok());
+            assert_eq!(operator.require(area, Scope::Admin).unwrap_err().code(), ProblemCode::FreshSignInRequired);
+            assert!(operator.reading().require(area, Scope::Admin).is_ok());
+        }
+        // Who lacks the permission is told that, and need not prove anything.
+        let viewer = Caller { grant: Grant { reach: Reach::up_to(Scope::Read), ..operator.grant.clone() }, ..operator };
+        assert_eq!(viewer.require(Area::Traffic, Scope::Admin).unwrap_err().code(), ProblemCode::ScopeMissing);
     }
 
     #[test]

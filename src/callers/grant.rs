@@ -18,6 +18,8 @@ pub struct Grant {
     pub owner: Option<Owner>,
     /// When the access ends: an API key that expires or was rotated, a session of the portal; `None` for never.
     pub until: Option<DateTime<Utc>>,
+    /// Whether an operator has to prove again who they are before [`Scope::Admin`] counts, because the last proof was too long ago.
+    pub needs_proof: bool,
 }
 
 /// How one grant exceeds another.
@@ -89,7 +91,7 @@ impl From<Escalation> for Problem {
 /// These scopes, without restriction of areas, networks or time.
 impl From<Scopes> for Grant {
     fn from(scopes: Scopes) -> Self {
-        Self { scopes, reach: Reach::FULL, networks: AllowedNetworks::default(), owner: None, until: None }
+        Self { scopes, reach: Reach::FULL, networks: AllowedNetworks::default(), owner: None, until: None, needs_proof: false }
     }
 }
 

@@ -91,6 +91,7 @@ pub const TABLES: &[(&str, &str)] = &[
     ("store_keys", OF_STORES),
     ("stores", OWN),
     ("operator_mails", OF_OPERATORS),
+    ("operator_notices", OF_OPERATORS),
     ("operator_links", OF_OPERATORS),
     ("operator_recovery_codes", OF_OPERATORS),
     ("operator_sessions", OF_OPERATORS),

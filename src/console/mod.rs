@@ -78,7 +78,7 @@ use crate::console::shell::Framing;
 use crate::kernel::routing::get;
 
 pub use api::Api;
-pub use session::Cookie;
+pub use session::{Cookie, OpenElsewhere};
 pub use state::{Console, Parts};
 
 /// All pages.

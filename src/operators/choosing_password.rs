@@ -13,6 +13,7 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::{self, RateLimitStatus, Rule};
 use crate::operators::guesses::{Browser, asker};
 use crate::operators::mails;
+use crate::operators::notices::{self, Notice};
 use crate::operators::one_time_link::OneTimeLink;
 use crate::operators::password::OperatorPassword;
 use crate::operators::purpose::Purpose;
@@ -82,7 +83,10 @@ impl Operators {
         let mut transaction = conn.begin().await?;
         let used = queries::use_link(&mut transaction, &link.digest(), Purpose::Password, now).await?;
         let (operator, _) = used.ok_or(SignInRefusal::LinkEnded)?;
-        queries::set_password(&mut transaction, operator.id, hash.expose(), now).await?;
+        // Accepting an invitation is no news.
+        if queries::set_password(&mut transaction, operator.id, hash.expose(), now).await? {
+            notices::tell(&mut transaction, operator.id, Notice::Password, None, now).await?;
+        }
         queries::end_everything(&mut transaction, operator.id).await?;
         let who = Who::Operator(operator.id);
         let caller = Caller { company: operator.company, grant: operator.role.grant(), who, request: browser.request };

@@ -1,7 +1,7 @@
 //! Operators: the people who run a company's part of the service. They are mailed when a webhook fails, and sign in to the console.
 //!
-//! Writes `operators`, `operator_sessions`, `operator_links`, `operator_mails` and `operator_recovery_codes`. An operator belongs to one
-//! company and has one [`Role`], which yields the grant of a [`Caller`]. Operators are created, changed and deleted by administrators:
+//! Writes `operators`, `operator_sessions`, `operator_links`, `operator_mails`, `operator_notices` and `operator_recovery_codes`. An operator belongs
+//! to one company and has one [`Role`], which yields the grant of a [`Caller`]. Operators are created, changed and deleted by administrators:
 //! [`crate::developers`] declares them as records of the API, and the command line creates the first. All else they do themselves.
 //!
 //! # What is guaranteed
@@ -12,6 +12,8 @@
 //! * Nobody can keep an operator out of a browser they know by guessing (`guesses`).
 //! * Nobody lets an operator in, or gives them another role, a link or a way around their second factor, who may do less than the operator
 //!   or may do it for a shorter time or from fewer networks ([`Caller::must_cover`]).
+//! * A copied cookie administers nothing: [`Caller::require`] asks for a proof that is not old, and the proof gives the session another token.
+//! * An operator is told of what happens to their access (`notices`), and their other sessions end when their way in changes.
 //!
 //! # Rooms
 //!
@@ -19,9 +21,11 @@
 //!
 //! ```text
 //! choosing_password  provider_sign_in   by a link in a mail, or with the company's identity provider
+//! confirming                             a signed-in operator proves again who they are
 //! sign_in                                proves who somebody is, and starts a session
 //! sessions  mails                        browsers in which somebody is signed in; invitations and resets
 //! totp  one_time_link                    the second factor; links and steps that work once
+//! notices                                mails that tell what happened to somebody's access
 //! queries                                the SQL
 //! guesses                                limits of wrong passwords and codes
 //! state                                  what signing in needs
@@ -32,10 +36,12 @@
 //! ```
 
 mod choosing_password;
+mod confirming;
 mod guesses;
 mod known_browser;
 mod mail_language;
 mod mails;
+mod notices;
 mod one_time_link;
 mod operator;
 mod password;
@@ -61,9 +67,11 @@ use crate::kernel::password_hashing::{HashingBusy, PasswordHashing};
 use crate::kernel::problem::Problem;
 
 pub use choosing_password::AskRefusal;
+pub use confirming::Proof;
 pub use guesses::Browser;
 pub use mail_language::{InvalidMailLanguage, MailLanguage};
 pub use mails::queue as queue_mail;
+pub use notices::{Notice, tell_owners};
 pub use one_time_link::OneTimeLink;
 pub use operator::Operator;
 pub use password::{BadOperatorPassword, OperatorPassword};
@@ -198,8 +206,8 @@ pub async fn remove_operator(
     Ok(removed.map(|(id, _)| id))
 }
 
-/// Gives the operator with this address another password, ends their sessions and forgets their second factor; `None` when the caller's
-/// company has none. For whoever has access to the machine: everybody else asks for a link.
+/// Gives the operator with this address another password, ends their sessions, and forgets their second factor and who they are at the identity
+/// provider; `None` when the caller's company has none. For whoever has access to the machine: everybody else asks for a link.
 pub async fn reset_operator(
     conn: &mut Connection,
     hashing: &PasswordHashing,
@@ -215,8 +223,12 @@ pub async fn reset_operator(
     let Some(Operator { id, role, .. }) = found else { return Ok(None) };
     caller.must_cover(&role.grant(), None).map_err(ResetOperatorError::NotAllowed)?;
     queries::set_password(&mut transaction, id, hash.expose(), now).await?;
+    queries::forget_binding(&mut transaction, id).await?;
     end_access(&mut transaction, id).await?;
-    totp::forget(&mut transaction, id).await?;
+    notices::tell(&mut transaction, id, Notice::Password, None, now).await?;
+    if totp::forget(&mut transaction, id).await? {
+        notices::tell(&mut transaction, id, Notice::SecondFactorRemoved, None, now).await?;
+    }
     let fields = Action::Updated(&["password", "totp_enabled_at"]);
     audit_trail::record(&mut transaction, caller, fields, ChangedRecord::Operator(id), now).await?;
     transaction.commit().await?;

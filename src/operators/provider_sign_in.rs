@@ -1,19 +1,27 @@
 //! How an operator signs in with the company's identity provider: the authorization code flow of OpenID Connect.
 //!
-//! The provider says who somebody is, by an address that it vouches for; an operator with this address must exist. What the flow must
-//! remember until the provider sends the browser back is sealed into a cookie, so only this browser can finish what it began. No second
-//! factor is asked for: how many factors it takes is the provider's decision.
+//! The first time, the provider says who somebody is by an address that it vouches for; an operator with this address must exist. From then on the
+//! operator is bound to the issuer and the subject, whatever address the provider has for them: an address that is given to somebody else gives them
+//! nothing. A deployment that goes to another provider binds its operators anew.
+//!
+//! What the flow must remember until the provider sends the browser back is sealed into a cookie, so only this browser can finish what it began. No
+//! second factor is asked for: how many factors it takes is the provider's decision.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
+use crate::audit_trail::{self, Action, ChangedRecord};
+use crate::callers::{Caller, Who};
+use crate::kernel::database::Connection;
 use crate::operators::guesses::Browser;
+use crate::operators::notices::{self, Notice};
+use crate::operators::operator::Operator;
 use crate::operators::queries;
 use crate::operators::session::Method;
 use crate::operators::sign_in::{SignInRefusal, SignedIn};
 use crate::operators::state::Operators;
-use crate::providers::identity::{CodeAttempt, VerifyError};
+use crate::providers::identity::{CodeAttempt, VerifiedIdentity, VerifyError};
 
 /// Where the provider sends the browser back to.
 pub const RETURN_PAGE: &str = "/console/sign-in/provider/return";
@@ -34,6 +42,9 @@ pub enum ProviderRefusal {
     /// The provider vouches for no address, or no operator has it.
     #[error("the provider knows no operator")]
     NoOperator,
+    /// The operator with the address signs in as another person at the provider.
+    #[error("the operator is bound to another person at the provider")]
+    AnotherPerson,
     /// The provider does not vouch for who this is, or does not answer.
     #[error("the provider was asked in vain")]
     Provider(#[from] VerifyError),
@@ -97,10 +108,15 @@ impl Operators {
             return Err(ProviderRefusal::NotBegun);
         }
         let identity = flow.finish(&begun.attempt, &back, &code, iss.as_deref()).await?;
-        let email = identity.vouched_email().ok_or(ProviderRefusal::NoOperator)?;
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
-        let operator = queries::find_by_email(&mut conn, email).await?.ok_or(ProviderRefusal::NoOperator)?;
-        Ok((self.start_session(&mut conn, &operator, Method::Oidc, browser, now).await?, begun.then))
+        let mut transaction = conn.begin().await?;
+        let operator = match queries::find_bound(&mut transaction, flow.issuer(), identity.subject.as_str()).await? {
+            Some(operator) => operator,
+            None => bind(&mut transaction, flow.issuer(), &identity, browser, now).await?,
+        };
+        let signed_in = self.start_session(&mut transaction, &operator, Method::Oidc, browser, now).await?;
+        transaction.commit().await?;
+        Ok((signed_in, begun.then))
     }
 
     fn opened(&self, kept: &SecretString) -> Option<Begun> {
@@ -108,4 +124,25 @@ impl Operators {
         let begun: Begun = serde_json::from_slice(opened.expose_secret()).ok()?;
         (begun.expires_at > self.clock.now()).then_some(begun)
     }
+}
+
+/// Binds the operator with the address that the provider vouches for to the person at the provider, for whom it is the first sign-in.
+async fn bind(
+    conn: &mut Connection,
+    issuer: &str,
+    identity: &VerifiedIdentity,
+    browser: &Browser,
+    now: DateTime<Utc>,
+) -> Result<Operator, ProviderRefusal> {
+    let email = identity.vouched_email().ok_or(ProviderRefusal::NoOperator)?;
+    let operator = queries::find_by_email(conn, email).await?.ok_or(ProviderRefusal::NoOperator)?;
+    if !queries::bind(conn, operator.id, (issuer, identity.subject.as_str())).await? {
+        tracing::warn!(operator = %operator.id, "the provider vouches for an operator's address, and it is another person");
+        return Err(ProviderRefusal::AnotherPerson);
+    }
+    let who = Who::Operator(operator.id);
+    let caller = Caller { company: operator.company, grant: operator.role.grant(), who, request: browser.request };
+    audit_trail::record(conn, &caller, Action::Updated(&["provider"]), ChangedRecord::Operator(operator.id), now).await?;
+    notices::tell(conn, operator.id, Notice::Provider, None, now).await?;
+    Ok(operator)
 }

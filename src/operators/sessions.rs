@@ -28,7 +28,7 @@ impl Operators {
     /// The session of this token, unless it has ended. Nobody works for a company that is not served.
     pub async fn find_session(&self, token: &SessionToken) -> Result<Option<LiveSession>, Problem> {
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
-        let Some(session) = queries::find_session(&mut conn, &token.digest()).await? else { return Ok(None) };
+        let Some(mut session) = queries::find_session(&mut conn, &token.digest()).await? else { return Ok(None) };
         if session.last_used_at + self.settings.idle_timeout <= now || session.created_at + self.settings.session_lifetime <= now {
             return Ok(None);
         }
@@ -36,6 +36,7 @@ impl Operators {
         if session.last_used_at + LAST_USED_INTERVAL <= now {
             queries::touch_session(&mut conn, session.id, now).await?;
         }
+        session.needs_proof = session.proven_at + self.settings.fresh_for <= now;
         Ok(Some(session))
     }
 
@@ -61,7 +62,7 @@ impl Operators {
 
     /// The live sessions of an operator of the caller's company.
     pub async fn list_sessions_of(&self, caller: &Caller, operator: OperatorId) -> Result<Vec<OperatorSession>, Problem> {
-        caller.require(Area::Administration, Scope::Admin)?;
+        caller.reading().require(Area::Administration, Scope::Admin)?;
         let exists = queries::find_operator(&mut self.pool.acquire().await?, caller.company, operator).await?.is_some();
         if exists { Ok(self.list_sessions(operator).await?) } else { Err(ProblemCode::RecordNotFound.into()) }
     }

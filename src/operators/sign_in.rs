@@ -13,6 +13,7 @@ use crate::kernel::password_hashing::{Comparison, HashingBusy};
 use crate::kernel::rate_limit::RateLimitStatus;
 use crate::operators::guesses::{Browser, Guess, asker};
 use crate::operators::known_browser::KnownBrowser;
+use crate::operators::notices::{self, Notice};
 use crate::operators::one_time_link::OneTimeLink;
 use crate::operators::operator::Operator;
 use crate::operators::purpose::Purpose;
@@ -65,7 +66,7 @@ pub enum SignInRefusal {
 impl From<CodeRefusal> for SignInRefusal {
     fn from(refusal: CodeRefusal) -> Self {
         match refusal {
-            CodeRefusal::Wrong | CodeRefusal::Required => Self::Wrong,
+            CodeRefusal::Wrong | CodeRefusal::Required | CodeRefusal::ProofNeeded(_) => Self::Wrong,
             CodeRefusal::TooMany(status) => Self::TooMany(status),
             CodeRefusal::Database(error) => Self::Database(error),
         }
@@ -143,7 +144,8 @@ impl Operators {
         Ok(Progress::SignedIn(self.start_session(conn, operator, method, browser, now).await?))
     }
 
-    /// Starts a session. It is a new one whatever the browser had before, and ends that.
+    /// Starts a session. It is a new one whatever the browser had before, and ends that. The operator is told of it, unless they know the browser or
+    /// sign in for the first time.
     pub(super) async fn start_session(
         &self,
         conn: &mut Connection,
@@ -159,8 +161,10 @@ impl Operators {
         let session = NewSession { id, operator: operator.id, address: browser.address.ip().to_string(), user_agent, method };
         let mut transaction = conn.begin().await?;
         // Holds the row, so that whoever disables or deletes the operator at this moment ends the session too.
-        if !queries::record_sign_in(&mut transaction, operator.id, now).await? {
-            return Err(SignInRefusal::Wrong);
+        let is_first = queries::record_sign_in(&mut transaction, operator.id, now).await?.ok_or(SignInRefusal::Wrong)?;
+        let is_known = browser.known.as_ref().is_some_and(|proof| KnownBrowser::number(&self.key, operator.id, proof).is_some());
+        if !is_first && !is_known {
+            notices::tell(&mut transaction, operator.id, Notice::SignIn, Some(&session.address), now).await?;
         }
         if let Some(before) = &browser.session {
             queries::delete_session_by_token(&mut transaction, operator.id, &before.digest()).await?;

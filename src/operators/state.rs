@@ -25,6 +25,9 @@ pub struct Settings {
     /// How long an operator stays signed in at most.
     #[serde(deserialize_with = "settings::seconds")]
     pub session_lifetime: Duration,
+    /// How long after a proof of who they are operators may administer, and see secrets.
+    #[serde(deserialize_with = "settings::seconds")]
+    pub fresh_for: Duration,
     /// Who must have a second factor.
     pub totp: TotpPolicy,
     /// Where operators open the console; links in mails lead there. Development has a default.

@@ -13,6 +13,7 @@
 //! * A session ends when it is idle, when it is old, and with the next request after its link was revoked.
 //! * A link allows no more than whoever made it, comes from no other networks, and neither it nor its sessions last longer
 //!   ([`Caller::must_cover`](crate::callers::Caller::must_cover)).
+//! * A link takes the place of a session of another owner only if somebody has said so ([`Portal::would_replace`]).
 //!
 //! # Rooms
 //!

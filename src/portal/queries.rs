@@ -93,6 +93,30 @@ pub(super) async fn find_session(conn: &mut Connection, token_digest: &[u8; 32])
     .await
 }
 
+/// Whether the session, unless it was idle since `idle_since` or began before `began`, is of another owner than that of the link with this digest.
+pub(super) async fn is_of_another_owner(
+    conn: &mut Connection,
+    token_digest: &[u8; 32],
+    link_digest: &[u8; 32],
+    (idle_since, began): (DateTime<Utc>, DateTime<Utc>),
+) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select exists (
+             select from portal_sessions as session
+             join portal_links as open on open.id = session.link_id and open.deleted_at is null
+             join portal_links as asked on asked.digest = $2 and asked.deleted_at is null
+             where session.token_digest = $1 and session.last_used_at > $3 and session.created_at > $4
+               and (asked.company_id <> open.company_id or asked.owner <> open.owner)
+           ) as "is_another!""#,
+        token_digest,
+        link_digest,
+        idle_since,
+        began,
+    )
+    .fetch_one(conn)
+    .await
+}
+
 pub(super) async fn touch_session(conn: &mut Connection, token_digest: &[u8; 32], now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("update portal_sessions set last_used_at = $2 where token_digest = $1 and last_used_at < $2", token_digest, now)
         .execute(conn)

@@ -69,6 +69,14 @@ impl Portal {
         opened.map(|_: PortalLinkId| token).ok_or(OpenRefusal::Ended)
     }
 
+    /// Whether this browser has an open session of another owner than that of the link. A visitor who is led to a link of somebody
+    /// else would otherwise go on working there without knowing it.
+    pub async fn would_replace(&self, before: &SessionToken, key: &LinkKey) -> Result<bool, sqlx::Error> {
+        let now = self.clock.now();
+        let (idle_since, began) = (now - self.settings.idle_timeout, now - self.settings.session_lifetime);
+        queries::is_of_another_owner(&mut self.pool.acquire().await?, &before.digest(), &key.digest(), (idle_since, began)).await
+    }
+
     /// The session of this token, unless it has ended, its link was revoked, or the link is for other networks than the client's. Nobody works
     /// for a company that is not served.
     pub async fn find_session(&self, token: &SessionToken, client: ClientAddress) -> Result<Option<LiveSession>, Problem> {

@@ -31,7 +31,7 @@ pub async fn company_of<R: Resource>(state: &R::State, id: R::Id) -> Result<Opti
 
 /// One page of the records that match `parameters`.
 pub async fn list<R: Resource>(state: &R::State, caller: &Caller, parameters: &ListParameters) -> Result<Page<R>, Problem> {
-    R::require(caller, R::reading())?;
+    R::require_reading(caller)?;
     let descriptor = &R::descriptor(state);
     if parameters.follow {
         return follow::<R>(state, caller, descriptor, parameters).await;
@@ -90,7 +90,7 @@ fn withhold<R: Resource>(shown: &mut Shown<R>, withheld: &[String]) {
 
 /// One record, with its [`Resource::details`].
 pub async fn find<R: Resource>(state: &R::State, caller: &Caller, id: R::Id) -> Result<Shown<R>, Problem> {
-    R::require(caller, R::reading())?;
+    R::require_reading(caller)?;
     let descriptor = R::descriptor(state);
     let mut conn = state.pool().acquire().await?;
     let record = queries::find::<R>(&mut conn, &descriptor, caller.into(), id).await?.ok_or(ProblemCode::RecordNotFound)?;

@@ -67,7 +67,7 @@ fn paths(plural: &str) -> (String, String) {
 
 async fn list<R: Resource>(State(state): State<R::State>, caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Problem> {
     // Before the parameters are read, so that the missing scope is what the client learns first. The same goes for bodies.
-    R::require(&caller, R::reading())?;
+    R::require_reading(&caller)?;
     let descriptor = R::descriptor(&state);
     let parameters = ListParameters::parse::<R>(&descriptor, query.as_deref().unwrap_or_default())?;
     let Page { records, next } = operations::list::<R>(&state, &caller, &parameters).await?;

@@ -169,6 +169,7 @@ async fn ask(
 ) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = visitor;
     let (act, kind) = (named(&name)?, console.kinds.find(&caller, "developers", "operators").ok_or(PageError::NOT_FOUND)?);
+    caller.require_proof()?;
     let One { operator } = console.api.read(&caller, &format!("{API}/{id}")).await?;
     let page = AskPage { act, list: list_address(kind), address: address(&operator.id), title: operator.email, ui };
     Ok(Page(page).into_response())

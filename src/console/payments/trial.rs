@@ -75,6 +75,7 @@ async fn find(console: &Console, caller: &Caller, id: &str) -> Result<Gateway, P
     if !caller.grant.allows_all(gateways::Gateway::writing()) {
         return Err(PageError::NOT_FOUND);
     }
+    caller.require_proof()?;
     Ok(console.api.read::<One>(caller, &format!("{GATEWAYS}/{id}")).await?.gateway)
 }
 

@@ -1,11 +1,13 @@
 //! What every way to sign in has in common: the browser that asks, and the cookies that it gets.
 
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 
 use crate::console::Console;
 use crate::console::addresses::{HOME, with_query};
+use crate::console::session::PostedForm;
 use crate::console::session::cookies::Cookie;
 use crate::console::shell::{PageError, Ui};
 use crate::kernel::client_address::ClientAddress;
@@ -21,6 +23,24 @@ pub(super) fn browser(console: &Console, parts: &Parts, address: ClientAddress) 
         known: Cookie::KnownBrowser.read(&parts.headers, console.secure).map(Into::into),
         session: Cookie::Session.read(&parts.headers, console.secure).map(|token| SessionToken::claimed(&token)),
         request: RequestId::of(parts),
+    }
+}
+
+/// A form of a signed-in operator with a proof of who they are, and the browser that has sent it.
+pub(super) struct ProofForm {
+    pub(super) form: PostedForm,
+    pub(super) browser: Browser,
+}
+
+impl FromRequest<Console> for ProofForm {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, console: &Console) -> Result<Self, Response> {
+        let (mut parts, body) = request.into_parts();
+        let client = ClientAddress::from_request_parts(&mut parts, console).await.map_err(IntoResponse::into_response)?;
+        let browser = browser(console, &parts, client);
+        let form = PostedForm::from_request(Request::from_parts(parts, body), console).await?;
+        Ok(Self { form, browser })
     }
 }
 

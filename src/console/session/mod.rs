@@ -1,9 +1,10 @@
 //! Who is signed in or has opened a link of the portal, and which forms are theirs.
 //!
 //! The session is a random token in a cookie that scripts cannot read and other sites do not send; the database has its digest. A form
-//! carries a token that is derived from it.
+//! carries a token that is derived from it. What decides who gets in needs a proof that is not old; `confirming` asks for one.
 
 mod account;
+mod confirming;
 mod cookies;
 mod entering;
 mod forms;
@@ -20,12 +21,13 @@ mod visitor;
 use axum::Router;
 
 use crate::console::Console;
-use crate::console::addresses::PORTAL;
+use crate::console::addresses::{CONFIRM, PORTAL};
 use crate::kernel::routing::{get, post};
 use crate::operators::RETURN_PAGE;
 
 pub use cookies::Cookie;
 pub use forms::PostedForm;
+pub use portal::OpenElsewhere;
 pub use record_id::RecordId;
 pub use visitor::Visitor;
 
@@ -46,6 +48,7 @@ pub(super) fn routes() -> Router<Console> {
         .route(RETURN_PAGE, get(provider::finish))
         .route("/console/forgot", get(password::ask).merge(post(password::send)))
         .route("/console/password", get(password::show).merge(post(password::choose)))
+        .route(CONFIRM, get(confirming::show).merge(post(confirming::submit)))
         .route("/console/preferences", post(preferences::change))
         .route("/console/account", get(account::show))
         .route("/console/account/sessions/end-others", post(account::end_others))

@@ -57,6 +57,10 @@ fn refuse(console: &Console, parts: &Parts, refusal: ProviderRefusal) -> Result<
         ProviderRefusal::NoOperator | ProviderRefusal::SignIn(SignInRefusal::Wrong | SignInRefusal::LinkEnded) => {
             (StatusCode::FORBIDDEN, "The provider knows you, but no operator has your address. Ask an owner for an invitation.")
         }
+        ProviderRefusal::AnotherPerson => (
+            StatusCode::FORBIDDEN,
+            "Somebody else at the provider signs in as the operator with your address. Ask an owner for an invitation.",
+        ),
         ProviderRefusal::Provider(VerifyError::NotVerified(flaw)) => {
             tracing::warn!(%flaw, "an operator's sign-in with the provider was refused");
             (StatusCode::UNAUTHORIZED, "The provider did not confirm who you are. Begin again.")

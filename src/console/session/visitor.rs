@@ -8,7 +8,7 @@ use futures::FutureExt;
 
 use crate::callers::Caller;
 use crate::console::Console;
-use crate::console::addresses::{HOME, with_query};
+use crate::console::addresses::{CONFIRM, HOME, with_query};
 use crate::console::session::cookies::Cookie;
 use crate::console::session::totp;
 use crate::console::shell::{PageError, Ui};
@@ -88,7 +88,7 @@ impl Visitor {
 /// Whether somebody who must set up a second factor may open the page before.
 fn is_open_without_second_factor(parts: &Parts) -> bool {
     let page = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |original| &original.0).path();
-    [totp::PAGE, "/console/sign-out", "/console/preferences"].contains(&page)
+    [totp::PAGE, CONFIRM, "/console/sign-out", "/console/preferences"].contains(&page)
 }
 
 /// To the sign-in, and from there back to this page. A form cannot be sent again by opening its address.

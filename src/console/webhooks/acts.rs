@@ -90,6 +90,7 @@ pub(super) async fn show_secret(State(console): State<Console>, RecordId(id): Re
 pub(super) async fn ask_rotate(State(console): State<Console>, RecordId(id): RecordId, visitor: Visitor) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = visitor;
     Subscription::require(&caller, Subscription::writing())?;
+    caller.require_proof()?;
     let Answer { body, version } = console.api.get(&caller, &format!("{API}/{id}")).await?;
     Ok(Page(RotatePage::of(ui, &body["webhook"], version, false)).into_response())
 }
@@ -98,6 +99,7 @@ pub(super) async fn ask_rotate(State(console): State<Console>, RecordId(id): Rec
 pub(super) async fn rotate_secret(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
     let caller = &form.visitor.caller;
     Subscription::require(caller, Subscription::writing())?;
+    caller.require_proof()?;
     let Answer { body, version } = console.api.get(caller, &format!("{API}/{id}")).await?;
     if version.as_deref() != form.get("version") {
         let page = RotatePage::of(form.visitor.ui, &body["webhook"], version, true);

@@ -18,9 +18,10 @@ use crate::companies::{ApiKey, Companies};
 use crate::kernel::clock::Clock;
 use crate::kernel::database::Pool;
 use crate::kernel::ids::{CompanyId, KeyId};
-use crate::kernel::problem::ProblemCode;
+use crate::kernel::problem::{Problem, ProblemCode};
 use crate::members;
-use crate::resources::{Extension, Instant, Line, New, PublishesEvents, Reference, Resource, ResourceState};
+use crate::operators::{self, Notice};
+use crate::resources::{Change, Extension, Instant, Line, New, PublishesEvents, RecordTransaction, Reference, Resource, ResourceState};
 
 pub use body::{InvalidScopes, SomeScopes};
 pub use revoke::revoke_api_key;
@@ -82,6 +83,17 @@ impl PublishesEvents for ApiKeyRecord {
 
     fn evict(companies: &Companies, company: CompanyId) {
         companies.forget_keys(company);
+    }
+
+    /// Owners are told of a key that may do everything: it outlives whoever has made it.
+    async fn follow_up(transaction: &mut RecordTransaction<Companies>, change: &Change<'_, Self>) -> Result<(), Problem> {
+        let may_do_everything = |key: &Self| Scopes::from_names(&key.scopes).allow(Scope::Admin);
+        let reach = |key: &Self| may_do_everything(key).then(|| (key.allowed_networks.clone(), key.expires_at));
+        if change.newly(reach).is_some() {
+            let (now, key) = (transaction.now, change.record());
+            operators::tell_owners(transaction.conn(), key.company, None, Notice::AdminKey, &key.id.to_string(), now).await?;
+        }
+        Ok(())
     }
 }
 

@@ -79,7 +79,7 @@ pub(super) async fn sessions(
     caller: Caller,
     path: Result<PathId<<OperatorRecord as Resource>::Id>, Problem>,
 ) -> Result<Json<Value>, Problem> {
-    OperatorRecord::require(&caller, OperatorRecord::reading())?;
+    OperatorRecord::require_reading(&caller)?;
     let PathId(id) = path?;
     let show = |session: OperatorSession| {
         json!({

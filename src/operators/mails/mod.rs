@@ -64,14 +64,15 @@ impl Operators {
         });
     }
 
-    /// Sends the mails that are due.
+    /// Sends the mails and notices that are due.
     pub async fn send_mails(&self) -> Result<(), sqlx::Error> {
         loop {
             let now = self.clock.now();
             let due = queries::claim_mail(&mut self.pool.acquire().await?, now, now + LEASE).await?;
-            let Some(due) = due else { return Ok(()) };
+            let Some(due) = due else { break };
             self.send_mail(due, now).await?;
         }
+        self.send_notices().await
     }
 
     async fn send_mail(&self, due: Due, now: DateTime<Utc>) -> Result<(), sqlx::Error> {

@@ -33,7 +33,8 @@ pub(in crate::operators) async fn insert_session(
 pub(in crate::operators) async fn find_session(conn: &mut Connection, token_digest: &[u8; 32]) -> Result<Option<LiveSession>, sqlx::Error> {
     let found = sqlx::query!(
         r#"select session.id as "session_id: OperatorSessionId", session.created_at as session_created_at, session.last_used_at,
-                  session.method as "method: Method", operator.totp_enabled_at, operator.id as "id: OperatorId", operator.company_id as "company: CompanyId", operator.email,
+                  coalesce(session.proven_at, session.created_at) as "proven_at!", session.method as "method: Method", operator.totp_enabled_at,
+                  operator.id as "id: OperatorId", operator.company_id as "company: CompanyId", operator.email,
                   operator.role as "role: Role", operator.created_at
            from operator_sessions as session join operators as operator on operator.id = session.operator_id
            where session.token_digest = $1 and operator.deleted_at is null and operator.disabled_at is null"#,
@@ -44,6 +45,9 @@ pub(in crate::operators) async fn find_session(conn: &mut Connection, token_dige
         id: row.session_id,
         created_at: row.session_created_at,
         last_used_at: row.last_used_at,
+        proven_at: row.proven_at,
+        // What time it is, the caller knows.
+        needs_proof: true,
         method: row.method,
         operator: Operator {
             id: row.id,
@@ -64,6 +68,34 @@ pub(in crate::operators) async fn touch_session(
     sqlx::query!("update operator_sessions set last_used_at = $2 where id = $1 and last_used_at < $2", id.uuid(), now)
         .execute(conn)
         .await?;
+    Ok(())
+}
+
+/// Records that the operator of a session has proven again who they are, and replaces its token: a copy of the one before is worth nothing from now
+/// on. Returns whether the session still had that one.
+pub(in crate::operators) async fn note_proof(
+    conn: &mut Connection,
+    id: OperatorSessionId,
+    (before, after): (&[u8; 32], &[u8; 32]),
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
+    let noted = sqlx::query!(
+        "update operator_sessions set proven_at = $4, token_digest = $3 where id = $1 and token_digest = $2",
+        id.uuid(),
+        before,
+        after,
+        now,
+    );
+    Ok(noted.execute(conn).await?.rows_affected() > 0)
+}
+
+/// Ends the operator's sessions but one, because their way in has changed.
+pub(in crate::operators) async fn delete_other_sessions(
+    conn: &mut Connection,
+    operator: OperatorId,
+    kept: OperatorSessionId,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from operator_sessions where operator_id = $1 and id <> $2", operator.uuid(), kept.uuid()).execute(conn).await?;
     Ok(())
 }
 

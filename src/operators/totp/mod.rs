@@ -3,6 +3,9 @@
 //! An operator gets a secret, and proves with a code that their app has it; from then on, a sign-in with a password or a link asks for a
 //! code. A code works once, also for requests that arrive at the same moment: the step of the last accepted one is stored by the statement
 //! that compares it. Guesses are limited as passwords are, and only somebody who knows the password can guess at all.
+//!
+//! Setting one up asks for a proof that is not old, so that nobody keeps an operator out with a copied cookie. Removing it and replacing the recovery
+//! codes take a code. Every change ends the operator's other sessions, and is told to them.
 
 mod qr_code;
 mod queries;
@@ -19,6 +22,7 @@ use crate::kernel::ids::OperatorId;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::RateLimitStatus;
 use crate::operators::guesses::{Browser, Guess};
+use crate::operators::notices::{self, Notice};
 use crate::operators::operator::Operator;
 use crate::operators::queries as operators;
 use crate::operators::session::{LiveSession, Method};
@@ -53,6 +57,9 @@ pub enum CodeRefusal {
     /// The deployment requires a second factor of this operator.
     #[error("the second factor is required")]
     Required,
+    /// The operator has to prove again who they are.
+    #[error(transparent)]
+    ProofNeeded(Problem),
     /// A database error.
     #[error("the code could not be checked")]
     Database(#[from] sqlx::Error),
@@ -78,7 +85,9 @@ impl Operators {
     }
 
     /// The secret that waits for its first code. It stays the same until then.
-    pub async fn enrolment(&self, operator: &Operator) -> Result<Enrolment, CodeRefusal> {
+    pub async fn enrolment(&self, session: &LiveSession) -> Result<Enrolment, CodeRefusal> {
+        session.require_proof().map_err(CodeRefusal::ProofNeeded)?;
+        let operator = &session.operator;
         let mut conn = self.pool.acquire().await?;
         let fresh = secret::seal(&TotpSecret::generate(), &self.key, operator.id);
         let sealed = queries::offer_secret(&mut conn, operator.id, &fresh).await?.ok_or(CodeRefusal::Wrong)?;
@@ -88,7 +97,9 @@ impl Operators {
     }
 
     /// Asks for codes from now on, once `code` has proven that the app has the secret. Returns the recovery codes.
-    pub async fn enable_totp(&self, caller: &Caller, operator: &Operator, code: &str) -> Result<Vec<RecoveryCode>, CodeRefusal> {
+    pub async fn enable_totp(&self, caller: &Caller, session: &LiveSession, code: &str) -> Result<Vec<RecoveryCode>, CodeRefusal> {
+        session.require_proof().map_err(CodeRefusal::ProofNeeded)?;
+        let operator = &session.operator;
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
         let sealed = queries::find_offered_secret(&mut conn, operator.id).await?.ok_or(CodeRefusal::Wrong)?;
         let secret = secret::open(&self.key, operator.id, &sealed)?;
@@ -99,6 +110,7 @@ impl Operators {
             return Err(CodeRefusal::Wrong);
         }
         let codes = self.replace_recovery_codes(&mut transaction, operator.id).await?;
+        self.changed(&mut transaction, session, Notice::SecondFactorAdded).await?;
         let entry = Action::Updated(&["totp_enabled_at"]);
         audit_trail::record(&mut transaction, caller, entry, ChangedRecord::Operator(operator.id), now).await?;
         transaction.commit().await?;
@@ -106,7 +118,8 @@ impl Operators {
     }
 
     /// Asks for no codes any more. The operator proves the second factor for the last time.
-    pub async fn disable_totp(&self, caller: &Caller, operator: &Operator, code: &str, browser: &Browser) -> Result<(), CodeRefusal> {
+    pub async fn disable_totp(&self, caller: &Caller, session: &LiveSession, code: &str, browser: &Browser) -> Result<(), CodeRefusal> {
+        let operator = &session.operator;
         if self.requires_totp(operator) {
             return Err(CodeRefusal::Required);
         }
@@ -114,6 +127,7 @@ impl Operators {
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
         let mut transaction = conn.begin().await?;
         forget(&mut transaction, operator.id).await?;
+        self.changed(&mut transaction, session, Notice::SecondFactorRemoved).await?;
         let entry = Action::Updated(&["totp_enabled_at"]);
         audit_trail::record(&mut transaction, caller, entry, ChangedRecord::Operator(operator.id), now).await?;
         Ok(transaction.commit().await?)
@@ -123,14 +137,16 @@ impl Operators {
     pub async fn renew_recovery_codes(
         &self,
         caller: &Caller,
-        operator: &Operator,
+        session: &LiveSession,
         code: &str,
         browser: &Browser,
     ) -> Result<Vec<RecoveryCode>, CodeRefusal> {
+        let operator = &session.operator;
         self.prove_code(operator, code, browser).await?;
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
         let mut transaction = conn.begin().await?;
         let codes = self.replace_recovery_codes(&mut transaction, operator.id).await?;
+        self.changed(&mut transaction, session, Notice::RecoveryCodes).await?;
         let entry = Action::Updated(&["recovery_codes"]);
         audit_trail::record(&mut transaction, caller, entry, ChangedRecord::Operator(operator.id), now).await?;
         transaction.commit().await?;
@@ -148,6 +164,7 @@ impl Operators {
         let had_one = forget(&mut transaction, operator).await?;
         if had_one {
             operators::end_everything(&mut transaction, operator).await?;
+            notices::tell(&mut transaction, operator, Notice::SecondFactorRemoved, None, now).await?;
             let entry = Action::Updated(&["totp_enabled_at"]);
             audit_trail::record(&mut transaction, caller, entry, ChangedRecord::Operator(operator), now).await?;
         }
@@ -188,6 +205,12 @@ impl Operators {
         let secret = secret::open(&self.key, operator, &sealed)?;
         let Some(step) = secret.step_of(digits.expose_secret(), self.clock.now()) else { return Ok(Judged::Wrong) };
         Ok(if queries::use_step(conn, operator, step).await? { Judged::Right } else { Judged::Used })
+    }
+
+    /// Ends the operator's other sessions, because somebody else may be in one, and tells them.
+    async fn changed(&self, conn: &mut Connection, session: &LiveSession, notice: Notice) -> Result<(), sqlx::Error> {
+        operators::delete_other_sessions(conn, session.operator.id, session.id).await?;
+        notices::tell(conn, session.operator.id, notice, None, self.clock.now()).await
     }
 
     async fn replace_recovery_codes(&self, conn: &mut Connection, operator: OperatorId) -> Result<Vec<RecoveryCode>, sqlx::Error> {

@@ -113,6 +113,11 @@ pub trait Resource: Columns {
         None
     }
 
+    /// Returns the error `scope_missing` unless the caller may list and find records of the kind. Neither shows a secret.
+    fn require_reading(caller: &Caller) -> Result<(), Problem> {
+        Self::require(&caller.reading(), Self::reading())
+    }
+
     /// The names of the kind. A type that serves a single kind derives them from the constants above.
     fn descriptor(_: &Self::State) -> ResourceDescriptor {
         ResourceDescriptor::of::<Self>()

@@ -47,6 +47,8 @@ impl Webhooks {
         id: SubscriptionId,
         overlap: TimeDelta,
     ) -> Result<(Shown<Subscription>, SigningSecret), Problem> {
+        // The new secret is shown.
+        caller.require_proof()?;
         let secret = SigningSecret::generate();
         let sealed = secret.seal(&self.key, id);
         let shown = self.change(caller, id, |subscription, now| subscription.rotate(sealed, overlap, now)).await?;

@@ -24,6 +24,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("operator_sessions", "operators"),
     ("operator_links", "operators"),
     ("operator_mails", "operators"),
+    ("operator_notices", "operators"),
     ("operator_recovery_codes", "operators"),
     ("events", "events"),
     ("outbox", "events"),

@@ -27,6 +27,12 @@ fn refused<T: std::fmt::Debug>(what: Result<T, Problem>) {
     assert_eq!(what.unwrap_err().code(), ProblemCode::ScopeMissing);
 }
 
+/// Asserts that the caller has to prove again who they are.
+#[track_caller]
+fn stale_proof<T: std::fmt::Debug>(what: Result<T, Problem>) {
+    assert_eq!(what.unwrap_err().code(), ProblemCode::FreshSignInRequired);
+}
+
 fn caller(world: &World, role: Role) -> Caller {
     let who = Who::Operator(OperatorId::from(Uuid::from_u128(7)));
     Caller { grant: role.grant(), who, ..Caller::command_line(world.company) }
@@ -57,6 +63,28 @@ async fn a_caller_without_the_grant_changes_no_key_gateway_or_store() {
     }
     refused(operations::create::<StoreRecord>(&world.state.stores, &caller(&world, Role::Viewer), StoreBody::named(line("Outlet"))).await);
     assert_eq!(world.count("select count(*) from changes").await, before);
+}
+
+#[tokio::test]
+async fn an_operator_whose_proof_is_old_changes_no_key_and_no_gateway() {
+    let world = World::new().await;
+    let key: Uuid = sqlx::query_scalar("select id from api_keys").fetch_one(&world.pool).await.unwrap();
+    let gateway = world.card_gateway(world.company).await;
+    let (companies, gateways, now) = (&world.state.companies, &world.state.gateways, world.clock.now());
+    let before = world.count("select count(*) from changes").await;
+    let conn = &mut world.pool.acquire().await.unwrap();
+    let owner = caller(&world, Role::Owner);
+    let stale = &Caller { grant: Grant { needs_proof: true, ..owner.grant.clone() }, ..owner };
+    let body = ApiKeyBody::of(line("Reports"), SomeScopes::try_from(vec![Scope::Read]).unwrap());
+    stale_proof(operations::create::<ApiKeyRecord>(companies, stale, body).await);
+    stale_proof(roll_api_key(companies, stale, KeyId::from(key), GracePeriod::default()).await);
+    stale_proof(revoke_api_key(companies, stale, KeyId::from(key)).await);
+    stale_proof(create_store_key(conn, stale, world.store, now).await);
+    let body = GatewayBody::rotating(SecretKey::parse(&"sk_live_1234567890".into()).unwrap());
+    stale_proof(operations::update::<Gateway>(gateways, stale, gateway, &IfMatch::default(), body).await);
+    assert_eq!(world.count("select count(*) from changes").await, before);
+    // Keys are listed all the same.
+    assert!(operations::find::<ApiKeyRecord>(companies, stale, KeyId::from(key)).await.is_ok());
 }
 
 #[tokio::test]

@@ -135,6 +135,14 @@ async fn operators_and_visitors_of_the_portal_are_led_to_their_cell() {
     let shown = visitor.send("/portal/open", &[("key", link["key"].as_str().unwrap())]).await;
     assert_eq!((shown.status, shown.address.as_str()), (200, "/portal/records/developers/webhooks"), "{}", shown.html);
     visitor.open("/portal").await.says("register the address that it listens at");
+    // A link of another cell takes the place of what is open there after a click only.
+    let link = a.developers(Method::POST, "portal-links", json!({ "owner": "7" })).await.ok(201)["portal_link"].take();
+    let (key, before) = (("key", link["key"].as_str().unwrap()), visitor.cookies.clone());
+    assert_eq!(visitor.send("/portal/open", &[key]).await.says("Open these instead").status, 409);
+    assert_eq!(visitor.cookies, before);
+    visitor.send("/portal/open", &[key, ("instead", "yes")]).await;
+    assert_ne!(visitor.cookies, before);
+    assert_eq!(visitor.open("/portal").await.status, 200);
 }
 
 #[tokio::test]

@@ -98,6 +98,8 @@ impl RegistrationHooks {
         overlap: TimeDelta,
     ) -> Result<(Shown<RegistrationHookRecord>, SigningSecret), Problem> {
         RegistrationHookRecord::require(caller, RegistrationHookRecord::writing())?;
+        // The new secret is shown.
+        caller.require_proof()?;
         let secret = SigningSecret::generate();
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let before = transaction.lock::<RegistrationHookRecord>(id).await?;
