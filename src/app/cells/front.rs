@@ -121,7 +121,7 @@ impl Front {
         let mut refused = None;
         for at in cells {
             let mut request = Request::from_parts(parts.clone(), Body::from(body.clone()));
-            if path == "/portal/open" && self.is_open_elsewhere(&parts, at).await {
+            if path == "/portal/open" && self.is_open_elsewhere(&parts, at, client).await {
                 request.extensions_mut().insert(OpenElsewhere);
             }
             let response = match &evidence {
@@ -138,12 +138,12 @@ impl Front {
     }
 
     /// Whether the browser has a session of the portal in another cell than this one. Of a cell that is away, nobody can tell.
-    async fn is_open_elsewhere(&self, parts: &Parts, at: usize) -> bool {
+    async fn is_open_elsewhere(&self, parts: &Parts, at: usize, client: ClientAddress) -> bool {
         let Some(told) = self.told(parts).filter(|told| *told != at) else { return false };
         let portal = &self.cells[told].state.portal;
         let cookie = Cookie::Portal { framed: !portal.frame_ancestors().is_empty() };
         let Some(token) = cookie.read(&parts.headers, self.secure) else { return false };
-        !matches!(portal.find_session(&SessionToken::claimed(&token)).boxed().await, Ok(None))
+        !matches!(portal.find_session(&SessionToken::claimed(&token), client).boxed().await, Ok(None))
     }
 
     /// A provider does not say whose text it has delivered, and only one cell knows the text. It repeats what fails, so it hears of a cell that is

@@ -68,7 +68,7 @@ impl FromRequestParts<Console> for Visitor {
 }
 
 impl Visitor {
-    async fn of_portal(parts: &Parts, console: &Console) -> Result<Self, Response> {
+    async fn of_portal(parts: &mut Parts, console: &Console) -> Result<Self, Response> {
         let Ok(client) = ClientAddress::from_request_parts(parts, console).await;
         let token = Cookie::of_portal(console).read(&parts.headers, console.secure).map(|value| portal::SessionToken::claimed(&value));
         let session = match &token {

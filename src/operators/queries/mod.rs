@@ -87,7 +87,7 @@ pub(super) async fn has_owner(conn: &mut Connection, company: CompanyId) -> Resu
 
 /// What nobody needs of an operator who is deleted.
 pub(super) async fn forget_credentials(conn: &mut Connection, operator: OperatorId) -> Result<(), sqlx::Error> {
-    sqlx::query!("update operators set password_hash = null where id = $1", operator.uuid()).execute(conn).await?;
+    sqlx::query!("update operators set password_hash = null where id = $1", operator.uuid()).execute(&mut *conn).await?;
     forget_binding(conn, operator).await
 }
 
