@@ -117,8 +117,8 @@ impl Storefront {
         refuse_banned(customer)?;
         let app = second_factors::app_of(attempt.store.key_id, attempt.client.user_agent.as_deref());
         let identity = attempt.identity.as_ref().map(Identity::key);
-        let network = attempt.client.address.network();
-        let pending = NewPending { store: attempt.store.id, customer: customer.id, app, network, identity, new_password };
+        let place = attempt.client.address.place();
+        let pending = NewPending { store: attempt.store.id, customer: customer.id, app, place, identity, new_password };
         Ok(Opened::Pending(customer.id, second_factors::insert_pending(conn, &pending, now).await?))
     }
 
