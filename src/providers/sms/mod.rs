@@ -99,7 +99,7 @@ impl Sms {
 
     /// Registers what is measured of the providers.
     pub fn register(&self, registry: &mut Registry) {
-        self.metrics.register(registry);
+        self.metrics.register(registry, self.providers.iter().map(|provider| provider.name()));
         let providers = Arc::clone(&self.providers);
         let open = move || {
             let is_open = |provider: &Provider| f64::from(u8::from(provider.next_trial().is_some()));

@@ -18,6 +18,7 @@ use crate::storefront::accounts::{ending, known_devices, review};
 use crate::storefront::audit::{self, Method, SignInAttempt};
 use crate::storefront::customers::{self, Customer, SecurityEvent};
 use crate::storefront::messages::{Notice, Particulars};
+use crate::storefront::metrics::OWN_PROVIDER;
 use crate::storefront::second_factors::{self, Handle, NewPending};
 use crate::storefront::sending::notices::{self, Occurrence};
 use crate::storefront::settings::Settings;
@@ -201,7 +202,7 @@ fn refuse_banned(customer: &Customer) -> Result<(), Problem> {
 /// The method as metrics count it. Companies name providers of their own as they like, so these are all counted as one.
 fn counted_as<'a>(storefront: &Storefront, method: &'a Method) -> &'a str {
     match method {
-        Method::Provider(provider) if !storefront.identity_providers.knows(provider) => "own_provider",
+        Method::Provider(provider) if !storefront.identity_providers.knows(provider) => OWN_PROVIDER,
         method => method.as_str(),
     }
 }
