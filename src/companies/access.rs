@@ -57,7 +57,8 @@ where
 }
 
 impl Companies {
-    /// Whether the company is served whose live key has this digest. Unknown ones do not count as the client's: another cell may know them.
+    /// Whether the company is served whose live key has this digest. Unknown ones do not count as the client's: another cell may know them, and who
+    /// asks all cells counts what none of them knows.
     pub async fn standing_of_key(&self, digest: [u8; 32]) -> Result<Standing, Problem> {
         let now = self.clock.now();
         let key = match self.keys.get(&digest, now) {

@@ -128,11 +128,6 @@ impl Gateways {
         }))
     }
 
-    /// Registers what is counted of callbacks.
-    pub fn register(&self, registry: &mut Registry) {
-        self.metrics.register(registry);
-    }
-
     /// What is measured of the queue of callbacks.
     pub fn group_metrics(&self) -> &GroupMetrics {
         self.recording.metrics()

@@ -43,9 +43,10 @@ impl Operators {
     /// is one.
     pub async fn forgot_password(&self, email: &str, browser: &Browser) -> Result<(), AskRefusal> {
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
-        let network = rate_limit::hit(&mut conn, &format!("operator_mail:network:{}", browser.address.network()), BY_NETWORK, now).await?;
-        if !network.allowed {
-            return Err(AskRefusal::TooMany(network));
+        let network = browser.address.network();
+        let asked = rate_limit::hit_network(&mut conn, "operator_mail:network", network, BY_NETWORK, now).await?;
+        if !asked.allowed {
+            return Err(AskRefusal::TooMany(asked));
         }
         let Ok(email) = EmailAddress::parse(email) else { return Ok(()) };
         let bucket = format!("operator_mail:operator:{}", hex::encode(crate::kernel::crypto::sha256(email.key())));

@@ -16,7 +16,7 @@ use crate::operators::session::SessionToken;
 
 /// Wrong guesses from one network, over all operators.
 const BY_NETWORK: Rule = Rule { limit: 50, window: TimeDelta::minutes(15) };
-/// Wrong guesses at one operator from one network, or in one browser that is known.
+/// Wrong guesses at one operator from one place, or in one browser that is known.
 const BY_OPERATOR_HERE: Rule = Rule { limit: 10, window: TimeDelta::minutes(15) };
 /// Wrong passwords of one operator in browsers that are not known, wherever they are.
 const PASSWORDS_BY_OPERATOR: Rule = Rule { limit: 100, window: TimeDelta::hours(24) };
@@ -58,17 +58,18 @@ impl Guess {
     }
 
     fn of(bucket: &str, by_operator: Rule, key: &ApplicationKey, email: &str, operator: Option<&Operator>, browser: &Browser) -> Self {
-        let (network, address) = (browser.address.network(), hex::encode(sha256(email)));
+        let (place, address) = (browser.address.place(), hex::encode(sha256(email)));
         let known = operator.and_then(|operator| KnownBrowser::number(key, operator.id, browser.known.as_ref()?));
-        let everywhere = (format!("{bucket}:network:{network}"), BY_NETWORK);
-        Self(match known {
-            Some(number) => vec![everywhere, (format!("{bucket}:browser:{number}"), BY_OPERATOR_HERE)],
-            None => vec![
-                everywhere,
-                (format!("{bucket}:operator:{address}:{network}"), BY_OPERATOR_HERE),
+        let everywhere = rate_limit::by_network(browser.address.network(), BY_NETWORK);
+        let mut counted: Vec<_> = everywhere.map(|(network, rule)| (format!("{bucket}:network:{network}"), rule)).collect();
+        match known {
+            Some(number) => counted.push((format!("{bucket}:browser:{number}"), BY_OPERATOR_HERE)),
+            None => counted.extend([
+                (format!("{bucket}:operator:{address}:{place}"), BY_OPERATOR_HERE),
                 (format!("{bucket}:operator:{address}"), by_operator),
-            ],
-        })
+            ]),
+        }
+        Self(counted)
     }
 
     /// Counts the guess as wrong. The inner error is the limit that does not allow it.

@@ -11,7 +11,6 @@ use crate::kernel::database::{Pool, separate_pool};
 use crate::kernel::group_metrics::GroupMetrics;
 use crate::kernel::ids::{KeyId, StoreId};
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::metrics::Registry;
 use crate::kernel::opaque::Opaque;
 use crate::kernel::password_hashing::{Asker, HashingBusy, HashingPlace, PasswordHashing};
 use crate::kernel::rate_limit::line::Lines;
@@ -230,13 +229,6 @@ impl Storefront {
     /// Reserves a place for a password of a customer.
     pub(super) fn reserve_hashing(&self, store: StoreId, client: &Client) -> Result<HashingPlace, HashingBusy> {
         self.hashing.reserve(Asker { group: store.uuid(), network: client.network })
-    }
-
-    /// Registers what is counted here, and what is measured of the providers and the hashing threads.
-    pub fn register(&self, registry: &mut Registry) {
-        self.metrics.register(registry);
-        self.hashing.register(registry);
-        self.message_providers.register(registry);
     }
 
     /// The queues by name: of texts that wait to be judged, and of tokens that wait to be looked up.

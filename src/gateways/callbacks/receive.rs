@@ -25,6 +25,9 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
 use crate::kernel::traces;
 
+/// The words of the metrics for a genuine callback without an acknowledgement.
+pub(super) const NOT_UNDERSTOOD: &str = "not_understood";
+pub(super) const NOT_RECORDED: &str = "not_recorded";
 /// From this length on, in bytes, a body is read beside the threads that answer requests.
 const LARGE_BODY: usize = 32 * 1024;
 
@@ -146,7 +149,7 @@ impl Gateways {
             Err(why) => return Err(self.refuse(company, Some((id, driver)), CallbackRefusal::NotGenuine(why), &sent.body).await),
         };
         let recorded = self.recording.write(Arc::clone(&callback), callback.body.len()).await;
-        self.metrics.count(Some(driver), recorded.as_ref().map_or("not_recorded", outcome));
+        self.metrics.count(Some(driver), recorded.as_ref().map_or(NOT_RECORDED, outcome));
         match recorded? {
             Ok(Acknowledgement::Repeated) => Box::pin(self.repeat(&callback)).await,
             taken => taken.map_err(Problem::from),
@@ -171,7 +174,7 @@ impl Gateways {
 
 /// The word of the metrics for what became of a genuine callback.
 fn outcome(recorded: &Recorded) -> &'static str {
-    recorded.as_ref().map_or("not_understood", |acknowledgement| acknowledgement.as_str())
+    recorded.as_ref().map_or(NOT_UNDERSTOOD, |acknowledgement| acknowledgement.as_str())
 }
 
 impl From<NotUnderstood> for Problem {

@@ -9,10 +9,13 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use crate::kernel::limit_key::{LimitKey, places_of_larger};
+
 /// How long somebody waits in a line.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// A line for each caller, identified by `K`. Only callers who have something under way are remembered. Clones share the lines.
+/// A line for each caller, identified by `K`, and one for the larger network of a client. Only callers who have something under way are
+/// remembered. Clones share the lines.
 #[derive(Debug)]
 pub struct Lines<K: Hash + Eq>(Arc<Shared<K>>);
 
@@ -33,6 +36,13 @@ struct Line {
 /// Something that is under way, until this is dropped.
 #[derive(Debug)]
 pub struct Turn<K: Hash + Eq> {
+    _own: TurnInLine<K>,
+    _of_larger: Option<TurnInLine<K>>,
+}
+
+/// A turn in one line.
+#[derive(Debug)]
+struct TurnInLine<K: Hash + Eq> {
     /// Dropped first, so that the next one in the line gets its turn.
     _permit: OwnedSemaphorePermit,
     _place: Place<K>,
@@ -55,7 +65,7 @@ impl<K: Hash + Eq> Clone for Lines<K> {
     }
 }
 
-impl<K: Hash + Eq + Copy> Lines<K> {
+impl<K: LimitKey + Copy> Lines<K> {
     /// Lines in which `at_once` are under way and `waiting` wait.
     pub fn new(at_once: usize, waiting: usize) -> Self {
         Self(Arc::new(Shared { at_once, waiting, lines: Mutex::default() }))
@@ -63,16 +73,28 @@ impl<K: Hash + Eq + Copy> Lines<K> {
 
     /// Waits for a turn of `caller`. The turns of one caller are taken in the order in which they were asked for.
     pub async fn turn(&self, caller: K) -> Result<Turn<K>, LineFull> {
-        let (turns, place) = self.enter(caller)?;
+        let Shared { at_once, waiting, .. } = *self.0;
+        let own = self.turn_in_line(caller, (at_once, waiting)).await?;
+        let of_larger = match caller.larger() {
+            Some(larger) => {
+                let [at_once, waiting] = [at_once, waiting].map(|places| places_of_larger(places, usize::MAX));
+                Some(self.turn_in_line(larger, (at_once, waiting)).await?)
+            }
+            None => None,
+        };
+        Ok(Turn { _own: own, _of_larger: of_larger })
+    }
+
+    async fn turn_in_line(&self, caller: K, length: (usize, usize)) -> Result<TurnInLine<K>, LineFull> {
+        let (turns, place) = self.enter(caller, length)?;
         let permit = match Arc::clone(&turns).try_acquire_owned() {
             Ok(permit) => permit,
             Err(_) => timeout(PATIENCE, turns.acquire_owned()).await.map_err(|_| LineFull)?.map_err(|_| LineFull)?,
         };
-        Ok(Turn { _permit: permit, _place: place })
+        Ok(TurnInLine { _permit: permit, _place: place })
     }
 
-    fn enter(&self, caller: K) -> Result<(Arc<Semaphore>, Place<K>), LineFull> {
-        let Shared { at_once, waiting, .. } = *self.0;
+    fn enter(&self, caller: K, (at_once, waiting): (usize, usize)) -> Result<(Arc<Semaphore>, Place<K>), LineFull> {
         let mut lines = self.0.lock();
         let line = lines.entry(caller).or_insert_with(|| Line { turns: Arc::new(Semaphore::new(at_once)), length: 0 });
         if line.length >= at_once + waiting {
@@ -104,6 +126,7 @@ impl<K: Hash + Eq> Drop for Place<K> {
 #[cfg(test)]
 mod tests {
     use futures::{FutureExt, poll};
+    use ipnet::IpNet;
 
     use super::*;
 
@@ -120,6 +143,19 @@ mod tests {
         assert_eq!(lines.0.lock()["ada"].length, 1);
         drop((_second, _other));
         assert!(lines.0.lock().is_empty(), "who has nothing under way is forgotten");
+    }
+
+    #[tokio::test]
+    async fn the_networks_of_a_48_stand_in_one_line_as_well() {
+        let lines = Lines::new(2, 0);
+        let network = |number: u16| format!("2001:db8:1:{number:x}::/64").parse::<IpNet>().unwrap();
+        let mut turns = Vec::new();
+        for number in 0..40 {
+            turns.extend(lines.turn(network(number)).await.ok());
+        }
+        assert_eq!(turns.len(), 32);
+        drop(turns);
+        assert!(lines.0.lock().is_empty());
     }
 
     #[tokio::test(start_paused = true)]
