@@ -10,12 +10,12 @@ pub struct Tally<K>(Arc<Mutex<HashMap<K, usize>>>);
 
 /// One that is held, counted until it is dropped.
 #[derive(Debug)]
-pub struct Counted<K: Copy + Eq + Hash> {
+pub struct Counted<K: Clone + Eq + Hash> {
     tally: Tally<K>,
     holder: K,
 }
 
-impl<K: Copy + Eq + Hash> Tally<K> {
+impl<K: Clone + Eq + Hash> Tally<K> {
     /// Counts one more for `holder`, unless it holds `limit` already.
     ///
     /// With the number of free places as the limit, one holder gets at most half of all places, two get a third each, and so on: there
@@ -25,7 +25,7 @@ impl<K: Copy + Eq + Hash> Tally<K> {
         if held.get(&holder).copied().unwrap_or_default() >= limit {
             return None;
         }
-        *held.entry(holder).or_default() += 1;
+        *held.entry(holder.clone()).or_default() += 1;
         Some(Counted { tally: self.clone(), holder })
     }
 
@@ -52,7 +52,7 @@ impl<K> Clone for Tally<K> {
     }
 }
 
-impl<K: Copy + Eq + Hash> Drop for Counted<K> {
+impl<K: Clone + Eq + Hash> Drop for Counted<K> {
     fn drop(&mut self) {
         let mut held = self.tally.held();
         if let Some(count) = held.get_mut(&self.holder) {

@@ -18,7 +18,7 @@ pub struct ConcurrencyLimiter<K> {
 
 /// Something that is under way, until this is dropped.
 #[derive(Debug)]
-pub struct Slot<K: Hash + Eq + Copy> {
+pub struct Slot<K: Hash + Eq + Clone> {
     _own: Counted<K>,
     _place: OwnedSemaphorePermit,
 }
@@ -32,7 +32,7 @@ pub enum Full {
     Everybody,
 }
 
-impl<K: Hash + Eq + Copy> ConcurrencyLimiter<K> {
+impl<K: Hash + Eq + Clone> ConcurrencyLimiter<K> {
     /// Allows `each` for a caller, and `all` for all callers.
     pub fn new(each: usize, all: usize) -> Self {
         Self { each, of_each: Tally::default(), all: Arc::new(Semaphore::new(all)) }

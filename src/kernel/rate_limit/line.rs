@@ -1,102 +1,244 @@
 //! Lines: each caller has so much under way at the same time, a little more waits for its turn, and the rest is refused at once. Counted in
 //! memory by each instance.
+//!
+//! A line may be that of a group, such as a company, whose members share it: one member alone gets about four fifths of the turns and of the
+//! places to wait, several get less each, and the last one is for a member that has none. Of those who wait, the first one gets the next turn
+//! whose share allows it. Network switches share their buffers in this way.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 /// How long somebody waits in a line.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// How many times as much as what is free, but for the last place, one member may have.
+const SHARE: usize = 4;
 
-/// A line for each caller, identified by `K`. Only callers who have something under way are remembered. Clones share the lines.
+/// A line for each caller, identified by `K`, that its members `M` share. Only callers who have something under way are remembered. Clones share
+/// the lines.
 #[derive(Debug)]
-pub struct Lines<K: Hash + Eq>(Arc<Shared<K>>);
+pub struct Lines<K: Copy + Eq + Hash, M: Clone + Eq = ()>(Arc<Shared<K, M>>);
 
 #[derive(Debug)]
-struct Shared<K> {
+struct Shared<K: Copy + Eq + Hash, M: Clone + Eq> {
     at_once: usize,
     waiting: usize,
-    lines: Mutex<HashMap<K, Line>>,
+    /// Whether one member leaves room to the others.
+    is_shared: bool,
+    lines: Mutex<HashMap<K, Line<K, M>>>,
 }
 
 #[derive(Debug)]
-struct Line {
-    turns: Arc<Semaphore>,
-    /// What is under way and what waits.
-    length: usize,
+struct Line<K: Copy + Eq + Hash, M: Clone + Eq> {
+    /// The number of turns that nobody has.
+    free: usize,
+    members: Vec<Member<M>>,
+    waiting: VecDeque<Waiter<K, M>>,
+    /// The number of the next one who waits.
+    next: u64,
+}
+
+/// A member with something in the line.
+#[derive(Debug)]
+struct Member<M> {
+    name: M,
+    under_way: usize,
+    waiting: usize,
+}
+
+#[derive(Debug)]
+struct Waiter<K: Copy + Eq + Hash, M: Clone + Eq> {
+    number: u64,
+    member: M,
+    called: oneshot::Sender<Turn<K, M>>,
 }
 
 /// Something that is under way, until this is dropped.
 #[derive(Debug)]
-pub struct Turn<K: Hash + Eq> {
-    /// Dropped first, so that the next one in the line gets its turn.
-    _permit: OwnedSemaphorePermit,
-    _place: Place<K>,
+pub struct Turn<K: Copy + Eq + Hash, M: Clone + Eq = ()> {
+    shared: Arc<Shared<K, M>>,
+    caller: K,
+    member: M,
 }
 
-/// A place in a line.
+/// Somebody in a line.
 #[derive(Debug)]
-struct Place<K: Hash + Eq> {
-    shared: Arc<Shared<K>>,
+pub enum Entered<K: Copy + Eq + Hash, M: Clone + Eq = ()> {
+    /// It is their turn.
+    Turn(Turn<K, M>),
+    /// Their turn comes later.
+    Waiting(Waiting<K, M>),
+}
+
+/// A place in a line, until this is dropped.
+#[derive(Debug)]
+pub struct Waiting<K: Copy + Eq + Hash, M: Clone + Eq = ()> {
+    shared: Arc<Shared<K, M>>,
     caller: K,
+    number: u64,
+    turn: oneshot::Receiver<Turn<K, M>>,
 }
 
 /// The line of the caller is full, or its turn did not come soon enough.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the line is full")]
 pub struct LineFull;
 
-impl<K: Hash + Eq> Clone for Lines<K> {
+impl<K: Copy + Eq + Hash, M: Clone + Eq> Clone for Lines<K, M> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<K: Hash + Eq + Copy> Lines<K> {
+impl<K: Copy + Eq + Hash> Lines<K> {
     /// Lines in which `at_once` are under way and `waiting` wait.
     pub fn new(at_once: usize, waiting: usize) -> Self {
-        Self(Arc::new(Shared { at_once, waiting, lines: Mutex::default() }))
+        Self(Arc::new(Shared { at_once, waiting, is_shared: false, lines: Mutex::default() }))
     }
 
     /// Waits for a turn of `caller`. The turns of one caller are taken in the order in which they were asked for.
     pub async fn turn(&self, caller: K) -> Result<Turn<K>, LineFull> {
-        let (turns, place) = self.enter(caller)?;
-        let permit = match Arc::clone(&turns).try_acquire_owned() {
-            Ok(permit) => permit,
-            Err(_) => timeout(PATIENCE, turns.acquire_owned()).await.map_err(|_| LineFull)?.map_err(|_| LineFull)?,
-        };
-        Ok(Turn { _permit: permit, _place: place })
-    }
-
-    fn enter(&self, caller: K) -> Result<(Arc<Semaphore>, Place<K>), LineFull> {
-        let Shared { at_once, waiting, .. } = *self.0;
-        let mut lines = self.0.lock();
-        let line = lines.entry(caller).or_insert_with(|| Line { turns: Arc::new(Semaphore::new(at_once)), length: 0 });
-        if line.length >= at_once + waiting {
-            return Err(LineFull);
+        match self.enter(caller, ())? {
+            Entered::Turn(turn) => Ok(turn),
+            Entered::Waiting(waiting) => waiting.turn().await,
         }
-        line.length += 1;
-        Ok((Arc::clone(&line.turns), Place { shared: Arc::clone(&self.0), caller }))
     }
 }
 
-impl<K> Shared<K> {
-    fn lock(&self) -> MutexGuard<'_, HashMap<K, Line>> {
+impl<K: Copy + Eq + Hash, M: Clone + Eq> Lines<K, M> {
+    /// Lines in which `at_once` are under way and `waiting` wait, and in which each member leaves room to the others.
+    pub fn shared(at_once: usize, waiting: usize) -> Self {
+        Self(Arc::new(Shared { at_once, waiting, is_shared: true, lines: Mutex::default() }))
+    }
+
+    /// Takes a turn in the line of `caller`, or a place in it.
+    pub fn enter(&self, caller: K, member: M) -> Result<Entered<K, M>, LineFull> {
+        let shared = &self.0;
+        let mut lines = shared.lock();
+        // A line that is new has a turn for everybody, so none stays behind empty.
+        let line = lines.entry(caller).or_insert_with(|| Line::new(shared.at_once));
+        let (under_way, waiting) = line.of(&member);
+        if shared.has_room(under_way, line.free) {
+            line.begin(&member);
+            return Ok(Entered::Turn(Turn { shared: Arc::clone(shared), caller, member }));
+        }
+        if !shared.has_room(waiting, shared.waiting.saturating_sub(line.waiting.len())) {
+            return Err(LineFull);
+        }
+        let (called, turn) = oneshot::channel();
+        let number = line.wait(member, called);
+        Ok(Entered::Waiting(Waiting { shared: Arc::clone(shared), caller, number, turn }))
+    }
+}
+
+impl<K: Copy + Eq + Hash, M: Clone + Eq> Waiting<K, M> {
+    /// Waits for the turn.
+    pub async fn turn(mut self) -> Result<Turn<K, M>, LineFull> {
+        timeout(PATIENCE, &mut self.turn).await.map_err(|_| LineFull)?.map_err(|_| LineFull)
+    }
+}
+
+impl<K: Copy + Eq + Hash, M: Clone + Eq> Shared<K, M> {
+    /// Whether a member that holds so many may have one of those that are free.
+    fn has_room(&self, held: usize, free: usize) -> bool {
+        free > 0 && (held == 0 || !self.is_shared || held < SHARE.saturating_mul(free - 1))
+    }
+
+    /// Ends a turn, which the next one gets.
+    fn end(self: &Arc<Self>, caller: K, member: &M) {
+        let next = {
+            let mut lines = self.lock();
+            let Some(line) = lines.get_mut(&caller) else { return };
+            line.end(member);
+            let next = line.take_next(|held, free| self.has_room(held, free));
+            if line.members.is_empty() {
+                lines.remove(&caller);
+            }
+            next
+        };
+        if let Some(Waiter { member, called, .. }) = next {
+            // Whoever does not wait any more drops the turn, and the one behind gets it.
+            drop(called.send(Turn { shared: Arc::clone(self), caller, member }));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<K, Line<K, M>>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<K: Hash + Eq> Drop for Place<K> {
+impl<K: Copy + Eq + Hash, M: Clone + Eq> Line<K, M> {
+    fn new(at_once: usize) -> Self {
+        Self { free: at_once, members: Vec::new(), waiting: VecDeque::new(), next: 0 }
+    }
+
+    /// What the member has under way, and what waits.
+    fn of(&self, member: &M) -> (usize, usize) {
+        self.members.iter().find(|other| other.name == *member).map_or((0, 0), |found| (found.under_way, found.waiting))
+    }
+
+    fn change(&mut self, member: &M, change: impl FnOnce(&mut Member<M>)) {
+        let index = self.members.iter().position(|other| other.name == *member).unwrap_or_else(|| {
+            self.members.push(Member { name: member.clone(), under_way: 0, waiting: 0 });
+            self.members.len() - 1
+        });
+        change(&mut self.members[index]);
+        if self.members[index].under_way + self.members[index].waiting == 0 {
+            self.members.swap_remove(index);
+        }
+    }
+
+    fn begin(&mut self, member: &M) {
+        self.free -= 1;
+        self.change(member, |member| member.under_way += 1);
+    }
+
+    fn end(&mut self, member: &M) {
+        self.free += 1;
+        self.change(member, |member| member.under_way -= 1);
+    }
+
+    fn wait(&mut self, member: M, called: oneshot::Sender<Turn<K, M>>) -> u64 {
+        self.change(&member, |member| member.waiting += 1);
+        let number = self.next;
+        self.next += 1;
+        self.waiting.push_back(Waiter { number, member, called });
+        number
+    }
+
+    /// Begins the turn of the first one who waits and may have it.
+    fn take_next(&mut self, has_room: impl Fn(usize, usize) -> bool) -> Option<Waiter<K, M>> {
+        let index = self.waiting.iter().position(|waiter| has_room(self.of(&waiter.member).0, self.free))?;
+        let waiter = self.leave(index)?;
+        self.begin(&waiter.member);
+        Some(waiter)
+    }
+
+    /// Somebody waits no more.
+    fn leave(&mut self, index: usize) -> Option<Waiter<K, M>> {
+        let waiter = self.waiting.remove(index)?;
+        self.change(&waiter.member, |member| member.waiting -= 1);
+        Some(waiter)
+    }
+}
+
+impl<K: Copy + Eq + Hash, M: Clone + Eq> Drop for Turn<K, M> {
+    fn drop(&mut self) {
+        self.shared.end(self.caller, &self.member);
+    }
+}
+
+/// A turn that has come meanwhile is dropped afterwards, with the receiver.
+impl<K: Copy + Eq + Hash, M: Clone + Eq> Drop for Waiting<K, M> {
     fn drop(&mut self) {
         let mut lines = self.shared.lock();
-        if let Some(line) = lines.get_mut(&self.caller) {
-            line.length -= 1;
-            if line.length == 0 {
-                lines.remove(&self.caller);
-            }
+        let Some(line) = lines.get_mut(&self.caller) else { return };
+        if let Some(index) = line.waiting.iter().position(|waiter| waiter.number == self.number) {
+            line.leave(index);
         }
     }
 }
@@ -117,7 +259,7 @@ mod tests {
         let _other = lines.turn("bob").await.unwrap();
         drop(first);
         drop(third.await.unwrap());
-        assert_eq!(lines.0.lock()["ada"].length, 1);
+        assert_eq!(lines.0.lock()["ada"].of(&()), (1, 0));
         drop((_second, _other));
         assert!(lines.0.lock().is_empty(), "who has nothing under way is forgotten");
     }
@@ -125,12 +267,56 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn nobody_waits_for_longer_than_their_patience_or_after_they_have_gone() {
         let lines = Lines::new(1, 1);
-        let _first = lines.turn("ada").await.unwrap();
+        let first = lines.turn("ada").await.unwrap();
         assert_eq!(lines.turn("ada").await.unwrap_err(), LineFull);
         {
             let mut gone = Box::pin(lines.turn("ada"));
             assert!(poll!(&mut gone).is_pending());
         }
-        assert!(poll!(Box::pin(lines.turn("ada"))).is_pending(), "its place is free");
+        let mut waiting = Box::pin(lines.turn("ada"));
+        assert!(poll!(&mut waiting).is_pending(), "its place is free");
+        drop((first, waiting));
+        assert!(lines.0.lock().is_empty(), "a turn that came too late is given back");
+    }
+
+    /// The turns that a member gets at once.
+    fn turns(lines: &Lines<u8, char>, member: char, tries: usize) -> Vec<Turn<u8, char>> {
+        let entered = (0..tries).filter_map(|_| lines.enter(1, member).ok());
+        entered.filter_map(|entered| if let Entered::Turn(turn) = entered { Some(turn) } else { None }).collect()
+    }
+
+    #[test]
+    fn one_member_leaves_room_and_the_last_turn_is_for_one_that_has_none() {
+        for (at_once, alone) in [(1, 1), (2, 1), (3, 2), (5, 4), (10, 8), (20, 16)] {
+            assert_eq!(turns(&Lines::shared(at_once, 0), 'a', 50).len(), alone, "{at_once}");
+        }
+        let lines = Lines::shared(10, 0);
+        let greedy = turns(&lines, 'a', 50);
+        let others = ['b', 'c'].map(|member| turns(&lines, member, 50));
+        assert_eq!(others.each_ref().map(Vec::len), [1, 1]);
+        assert!(turns(&lines, 'd', 1).is_empty());
+        drop((greedy, others));
+        assert!(lines.0.lock().is_empty());
+    }
+
+    #[tokio::test]
+    async fn of_those_who_wait_the_first_one_begins_whose_share_allows_it() {
+        let lines = Lines::shared(10, 100);
+        let wait = |member: char| match lines.enter(1, member).unwrap() {
+            Entered::Waiting(waiting) => Box::pin(waiting.turn()),
+            Entered::Turn(_) => panic!("{member} has a turn at once"),
+        };
+        let mut greedy: Vec<_> = (0..8).map(|_| lines.enter(1, 'a').unwrap()).collect();
+        let mut others: Vec<_> = ['b', 'c'].into_iter().flat_map(|member| turns(&lines, member, 1)).collect();
+        let (mut of_a, mut of_d) = (wait('a'), wait('d'));
+        assert!(poll!(&mut of_a).is_pending() && poll!(&mut of_d).is_pending());
+        greedy.pop();
+        let of_d = of_d.now_or_never().expect("it has nothing under way").unwrap();
+        assert!(poll!(&mut of_a).is_pending(), "it has enough");
+        others.clear();
+        drop(of_d);
+        assert!(of_a.now_or_never().is_some());
+        drop(greedy);
+        assert!(lines.0.lock().is_empty());
     }
 }
