@@ -20,7 +20,7 @@ use crate::kernel::problem::{Problem, ProblemCode};
 pub use concurrent::{ConcurrencyLimiter, Full, Slot};
 pub use failures::FailureLimiter;
 pub use local::LocalRateLimiter;
-pub use shared::{clear, hit, refund, sweep, take_back};
+pub use shared::{clear, hit, hit_all, refund, sweep, take_back};
 pub use window::LocalWindow;
 
 /// At most `limit` hits in any `window`.
