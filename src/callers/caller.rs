@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::callers::{Area, Grant, Scope};
+use crate::callers::{Area, Grant, Party, Scope};
 use crate::kernel::ids::{CompanyId, KeyId, OperatorId, PortalLinkId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
@@ -89,6 +89,16 @@ impl Caller {
         Self { company, grant: Grant::everything(), who: Who::Service, request: None }
     }
 
+    /// Whose share of the company's requests this caller takes; `None` for who is no client of the service.
+    pub fn party(&self) -> Option<Party> {
+        match (self.who, &self.grant.owner) {
+            (_, Some(owner)) => Some(Party::Visitors(owner.clone())),
+            (Who::ApiKey(id), None) => Some(Party::Key(id)),
+            (Who::Operator(id), None) => Some(Party::Operator(id)),
+            (Who::PortalLink(_) | Who::CommandLine | Who::Service, None) => None,
+        }
+    }
+
     /// Returns the error `scope_missing` unless the grant contains `scope` in `area`, and reaches all records of the company.
     pub fn require(&self, area: Area, scope: Scope) -> Result<(), Problem> {
         self.require_within_owner(area, scope)?;
@@ -139,6 +149,18 @@ mod tests {
         let support = Caller { grant: Scopes::new([Scope::Read]).into(), who, ..Caller::service(company) };
         assert!(support.require(Area::Customers, Scope::Read).is_ok());
         assert_eq!(support.require(Area::Customers, Scope::Write).unwrap_err().code(), ProblemCode::ScopeMissing);
+    }
+
+    #[test]
+    fn visitors_of_one_owner_share_by_whichever_link_they_came() {
+        let company = CompanyId::from(Uuid::from_u128(1));
+        let visitor = |owner: &str, link| {
+            let grant = Grant { owner: Some(owner.to_owned().try_into().unwrap()), ..Grant::everything() };
+            Caller { grant, who: Who::PortalLink(Uuid::from_u128(link).into()), ..Caller::service(company) }
+        };
+        assert_eq!(visitor("7", 1).party(), visitor("7", 2).party());
+        assert_ne!(visitor("7", 1).party(), visitor("8", 1).party());
+        assert_eq!(Caller::service(company).party(), None);
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! caller                    who asks, for which company, with which grant
 //! grant                     what a caller may do, and how one grant exceeds another
 //! reach   allowed_networks  the other parts of a grant: how far it goes in each area, and from where
+//! party                     whose share of a company's requests something takes
 //! owner                     whose records alone it reaches
 //! scopes                    what is allowed
 //! area                      the parts of a company's data
@@ -22,6 +23,7 @@ mod area;
 mod caller;
 mod grant;
 mod owner;
+mod party;
 mod reach;
 mod scopes;
 
@@ -30,5 +32,6 @@ pub use area::Area;
 pub use caller::{Caller, Who};
 pub use grant::{Escalation, Grant};
 pub use owner::{InvalidOwner, MAX_OWNER, Owner};
+pub use party::Party;
 pub use reach::Reach;
 pub use scopes::{InvalidScope, Scope, Scopes};
