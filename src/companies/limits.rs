@@ -4,7 +4,7 @@
 //! A request passes in this order: its key (or the session of its page), the network, the party's own limit, the scope, the body, the company's
 //! limit, and the turn. Whoever is refused before the turn keeps nobody from it: neither with a scope that is missing nor with a body that does
 //! not arrive. [`Authenticated`](crate::companies::Authenticated) begins, and [`Admission::enter`] goes on once the scope is known. A request
-//! whose body is on its way gets its turn with the end of the body ([`QueuedBody`]), so the handler has it before it does anything.
+//! with a body, be it empty, gets its turn with the end of the body ([`QueuedBody`]), so the handler has it before it does anything.
 //!
 //! A company can have a fraction of the connections of the database, whatever it asks for, so that others find one; one party leaves room to
 //! the others ([`Lines::shared`]). Requests that only wait for a group commit hold none: they leave the line ([`Admission::leave_line`]).
@@ -141,16 +141,13 @@ struct Admitted {
 
 /// Middleware: requests with API keys, and those that pages make, keep the limits. The responses show them.
 pub async fn keep_limits(State(limits): State<RequestLimits>, mut request: Request, next: Next) -> Response {
-    let has_body = !request.body().is_end_stream();
-    // No route reads a body with another method.
-    let awaits_body = has_body && matches!(*request.method(), Method::POST | Method::PUT);
+    // Every route with one of these methods reads a body, and no other does.
+    let awaits_body = matches!(*request.method(), Method::POST | Method::PUT);
     let changes = !request.method().is_safe();
     let admitting = Arc::new(Admitting { limits, changes, awaits_body, admitted: Mutex::default() });
-    if has_body {
-        let body = mem::take(request.body_mut());
-        if awaits_body {
-            *request.body_mut() = Body::new(QueuedBody { body, admitting: Arc::clone(&admitting), stage: Stage::Arriving });
-        }
+    let body = mem::take(request.body_mut());
+    if awaits_body {
+        *request.body_mut() = Body::new(QueuedBody { body, admitting: Arc::clone(&admitting), stage: Stage::Arriving });
     }
     request.extensions_mut().insert(Admission(Some(Arc::clone(&admitting))));
     let mut response = next.run(request).await;
@@ -177,7 +174,7 @@ impl Admission {
         if status.allowed { Ok(()) } else { Err(status.problem()) }
     }
 
-    /// Waits for the turn of the request, which may be made as far as is known. If its body is on its way, that waits instead.
+    /// Waits for the turn of the request, which may be made as far as is known. If it has a body, the end of that waits instead.
     pub(super) async fn enter(&self) -> Result<(), Problem> {
         let Some(admitting) = self.0.as_ref().filter(|admitting| !admitting.awaits_body) else { return Ok(()) };
         let Some(waiting) = admitting.begin()? else { return Ok(()) };
