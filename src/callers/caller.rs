@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use uuid::Uuid;
 
-use crate::callers::{Area, Grant, Scope};
+use crate::callers::{Area, Grant, Party, Scope};
 use crate::kernel::ids::{CompanyId, KeyId, OperatorId, PortalLinkId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
@@ -100,6 +100,16 @@ impl Caller {
         match access.escalation_over(&self.grant).filter(|_| adds) {
             Some(escalation) => Err(escalation.into()),
             None => Ok(()),
+        }
+    }
+
+    /// Whose share of the company's requests this caller takes; `None` for who is no client of the service.
+    pub fn party(&self) -> Option<Party> {
+        match (self.who, &self.grant.owner) {
+            (_, Some(owner)) => Some(Party::Visitors(owner.clone())),
+            (Who::ApiKey(id), None) => Some(Party::Key(id)),
+            (Who::Operator(id), None) => Some(Party::Operator(id)),
+            (Who::PortalLink(_) | Who::CommandLine | Who::Service, None) => None,
         }
     }
 
@@ -205,6 +215,18 @@ mod tests {
         // Who lacks the permission is told that, and need not prove anything.
         let viewer = Caller { grant: Grant { reach: Reach::up_to(Scope::Read), ..operator.grant.clone() }, ..operator };
         assert_eq!(viewer.require(Area::Traffic, Scope::Admin).unwrap_err().code(), ProblemCode::ScopeMissing);
+    }
+
+    #[test]
+    fn visitors_of_one_owner_share_by_whichever_link_they_came() {
+        let company = CompanyId::from(Uuid::from_u128(1));
+        let visitor = |owner: &str, link| {
+            let grant = Grant { owner: Some(owner.to_owned().try_into().unwrap()), ..Grant::everything() };
+            Caller { grant, who: Who::PortalLink(Uuid::from_u128(link).into()), ..Caller::service(company) }
+        };
+        assert_eq!(visitor("7", 1).party(), visitor("7", 2).party());
+        assert_ne!(visitor("7", 1).party(), visitor("8", 1).party());
+        assert_eq!(Caller::service(company).party(), None);
     }
 
     #[test]

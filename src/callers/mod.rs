@@ -15,6 +15,7 @@
 //! grant                     what a caller may do, and how one grant exceeds another
 //! reach   allowed_networks  the other parts of a grant: how far it goes in each area, and from where
 //! permissions               all that something reaches, which a grant is compared with
+//! party                     whose share of a company's requests something takes
 //! owner                     whose records alone it reaches
 //! scopes                    what is allowed
 //! area                      the parts of a company's data
@@ -25,6 +26,7 @@ mod area;
 mod caller;
 mod grant;
 mod owner;
+mod party;
 mod permissions;
 mod reach;
 mod scopes;
@@ -34,6 +36,7 @@ pub use area::Area;
 pub use caller::{Caller, Who};
 pub use grant::{Escalation, Grant};
 pub use owner::{InvalidOwner, MAX_OWNER, Owner};
+pub use party::Party;
 pub use permissions::Permissions;
 pub use reach::Reach;
 pub use scopes::{InvalidScope, Scope, Scopes};

@@ -1,21 +1,34 @@
-//! How much of the service one company uses with its API keys: requests per minute, and requests at the same time. Counted in memory by each
-//! instance.
+//! How much of the service a company uses, and each [`Party`] of it: requests per minute, and requests at the same time. Counted in memory by
+//! each instance.
 //!
-//! A company can have a fraction of the connections of the database, whatever it asks for, so that others find one. Requests that only wait
-//! for a group commit hold none: they leave the line ([`Admission::leave_line`]).
+//! A request passes in this order: its key (or the session of its page), the network, the party's own limit, the scope, the body, the company's
+//! limit, and the turn. Whoever is refused before the turn keeps nobody from it: neither with a scope that is missing nor with a body that does
+//! not arrive. [`Authenticated`](crate::companies::Authenticated) begins, and [`Admission::enter`] goes on once the scope is known. A request
+//! with a body, be it empty, gets its turn with the end of the body ([`QueuedBody`]), so the handler has it before it does anything.
+//!
+//! A company can have a fraction of the connections of the database, whatever it asks for, so that others find one; one party leaves room to
+//! the others ([`Lines::shared`]). Requests that only wait for a group commit hold none: they leave the line ([`Admission::leave_line`]).
 
 use std::convert::Infallible;
+use std::mem;
 use std::num::NonZeroU32;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
 
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{FromRequestParts, Request, State};
+use axum::http::Method;
 use axum::http::request::Parts;
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
+use futures::future::BoxFuture;
+use hyper::body::{Frame, SizeHint};
 
-use crate::kernel::ids::CompanyId;
+use crate::callers::{Owner, Party};
+use crate::kernel::ids::{CompanyId, KeyId, OperatorId};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::rate_limit::line::{Lines, Turn};
+use crate::kernel::rate_limit::line::{Entered, LineFull, Lines, Turn, Waiting};
 use crate::kernel::rate_limit::{LocalRateLimiter, RateLimitStatus};
 
 /// How many requests of one company wait for their turn, each for three seconds at most. More are refused at once.
@@ -25,77 +38,148 @@ const MAX_WAITING: usize = 100;
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The maximum number of requests per minute of one company, with all its API keys.
+    /// The maximum number of requests per minute of one company, with all its API keys. One key may make four fifths of them.
     pub requests_per_minute: NonZeroU32,
-    /// The maximum number of requests of one company that are worked on at the same time.
+    /// The maximum number of requests of one company that are worked on at the same time. One key, operator or owner gets four fifths at most.
     pub concurrent_requests: NonZeroU32,
+    /// The maximum number of API requests per minute that the pages of one operator make, or those of all visitors of one owner in the portal.
+    pub page_requests_per_minute: NonZeroU32,
+    /// The maximum number of changes per minute by all visitors of one owner in the portal.
+    pub visitor_changes_per_minute: NonZeroU32,
 }
 
 /// The limits of all companies. Clones share the counters.
 #[derive(Clone, Debug)]
-pub struct RequestLimits {
+pub struct RequestLimits(Arc<Limits>);
+
+#[derive(Debug)]
+struct Limits {
     per_minute: LocalRateLimiter<CompanyId>,
-    lines: Lines<CompanyId>,
+    of_key: LocalRateLimiter<KeyId>,
+    of_operator: LocalRateLimiter<OperatorId>,
+    of_owner: LocalRateLimiter<(CompanyId, Owner)>,
+    changes_of_owner: LocalRateLimiter<(CompanyId, Owner)>,
+    lines: Lines<CompanyId, Party>,
     at_once: u32,
 }
 
 impl RequestLimits {
     /// Limits as they are set.
     pub fn new(settings: &Settings) -> Self {
-        let at_once = settings.concurrent_requests.get();
-        let lines = Lines::new(usize::try_from(at_once).unwrap_or(usize::MAX / 2), MAX_WAITING);
-        Self { per_minute: LocalRateLimiter::new(settings.requests_per_minute), lines, at_once }
+        let (per_minute, at_once) = (settings.requests_per_minute, settings.concurrent_requests.get());
+        Self(Arc::new(Limits {
+            per_minute: LocalRateLimiter::new(per_minute),
+            of_key: LocalRateLimiter::new(share_of(per_minute)),
+            of_operator: LocalRateLimiter::new(settings.page_requests_per_minute),
+            of_owner: LocalRateLimiter::new(settings.page_requests_per_minute),
+            changes_of_owner: LocalRateLimiter::new(settings.visitor_changes_per_minute),
+            lines: Lines::shared(usize::try_from(at_once).unwrap_or(usize::MAX / 2), MAX_WAITING),
+            at_once,
+        }))
     }
 
-    /// Forgets the companies without requests in the last minute. A periodic task calls it about once a minute.
+    /// Forgets whoever has made no request in the last minute. A periodic task calls it about once a minute.
     pub fn sweep(&self) {
-        self.per_minute.sweep();
+        let Limits { per_minute, of_key, of_operator, of_owner, changes_of_owner, .. } = &*self.0;
+        per_minute.sweep();
+        of_key.sweep();
+        of_operator.sweep();
+        of_owner.sweep();
+        changes_of_owner.sweep();
     }
 }
 
-/// What the limits say about a request, once its company is known. A handler extracts it to leave the line.
+/// What one key may have of the company's requests: four fifths. A company that has four or fewer a minute does not divide them.
+fn share_of(per_minute: NonZeroU32) -> NonZeroU32 {
+    NonZeroU32::new(per_minute.get() - per_minute.get() / 5).unwrap_or(per_minute)
+}
+
+impl Limits {
+    /// Counts a request as one of the party.
+    fn count_for_party(&self, company: CompanyId, party: &Party) -> RateLimitStatus {
+        match party {
+            Party::Key(key) => self.of_key.hit(*key),
+            Party::Operator(operator) => self.of_operator.hit(*operator),
+            Party::Visitors(owner) => self.of_owner.hit((company, owner.clone())),
+        }
+    }
+
+    /// Counts a request that the party may make. Pages do not count for the company, so that no key keeps operators out.
+    fn count_for_company(&self, company: CompanyId, party: &Party, changes: bool) -> Option<RateLimitStatus> {
+        match party {
+            Party::Key(_) => Some(self.per_minute.hit(company)),
+            Party::Visitors(owner) if changes => Some(self.changes_of_owner.hit((company, owner.clone()))),
+            Party::Operator(_) | Party::Visitors(_) => None,
+        }
+    }
+}
+
+/// What the limits say about a request. A handler extracts it to leave the line.
 #[derive(Clone, Debug, Default)]
 pub struct Admission(Option<Arc<Admitting>>);
 
 #[derive(Debug)]
 struct Admitting {
     limits: RequestLimits,
+    /// Whether the request may change something.
+    changes: bool,
+    /// Whether the turn comes with the end of the body.
+    awaits_body: bool,
     admitted: Mutex<Admitted>,
 }
 
 #[derive(Debug, Default)]
 struct Admitted {
+    /// Of the limit of which the least is left.
     status: Option<RateLimitStatus>,
-    turn: Option<Turn<CompanyId>>,
+    /// Who is to have a turn.
+    party: Option<(CompanyId, Party)>,
+    turn: Option<Turn<CompanyId, Party>>,
+    /// Why the body was not read to its end.
+    refusal: Option<Problem>,
 }
 
-/// Middleware: requests with API keys keep the limits, and their responses show them.
+/// Middleware: requests with API keys, and those that pages make, keep the limits. The responses show them.
 pub async fn keep_limits(State(limits): State<RequestLimits>, mut request: Request, next: Next) -> Response {
-    let admitting = Arc::new(Admitting { limits, admitted: Mutex::default() });
+    // Every route with one of these methods reads a body, and no other does.
+    let awaits_body = matches!(*request.method(), Method::POST | Method::PUT);
+    let changes = !request.method().is_safe();
+    let admitting = Arc::new(Admitting { limits, changes, awaits_body, admitted: Mutex::default() });
+    let body = mem::take(request.body_mut());
+    if awaits_body {
+        *request.body_mut() = Body::new(QueuedBody { body, admitting: Arc::clone(&admitting), stage: Stage::Arriving });
+    }
     request.extensions_mut().insert(Admission(Some(Arc::clone(&admitting))));
     let mut response = next.run(request).await;
-    if let Some(status) = admitting.admitted().status {
+    let (refusal, status) = {
+        let mut admitted = admitting.admitted();
+        (admitted.refusal.take(), admitted.status)
+    };
+    if let Some(refusal) = refusal {
+        response = refusal.into_response();
+    }
+    if let Some(status) = status {
         status.apply_headers(&mut response);
     }
     response
 }
 
 impl Admission {
-    /// Counts the request as one of `company`, and waits for its turn.
-    pub(super) async fn admit(&self, company: CompanyId) -> Result<(), Problem> {
+    /// Counts the request as one of `party`, which is known now.
+    pub(super) fn count(&self, company: CompanyId, party: Party) -> Result<(), Problem> {
         let Some(admitting) = &self.0 else { return Ok(()) };
-        let status = admitting.limits.per_minute.hit(company);
-        admitting.admitted().status = Some(status);
-        if !status.allowed {
-            return Err(status.problem());
-        }
-        let turn = admitting.limits.lines.turn(company).await.map_err(|_| {
-            let at_once = admitting.limits.at_once;
-            Problem::new(ProblemCode::RateLimited)
-                .detail(format!("The company has {at_once} requests under way, which is the maximum, and too many are waiting."))
-        })?;
-        admitting.admitted().turn = Some(turn);
-        Ok(())
+        let status = admitting.limits.0.count_for_party(company, &party);
+        let mut admitted = admitting.admitted();
+        (admitted.status, admitted.party) = (Some(status), Some((company, party)));
+        if status.allowed { Ok(()) } else { Err(status.problem()) }
+    }
+
+    /// Waits for the turn of the request, which may be made as far as is known. If it has a body, the end of that waits instead.
+    pub(super) async fn enter(&self) -> Result<(), Problem> {
+        let Some(admitting) = self.0.as_ref().filter(|admitting| !admitting.awaits_body) else { return Ok(()) };
+        let Some(waiting) = admitting.begin()? else { return Ok(()) };
+        let turn = waiting.turn().await;
+        admitting.has_turn(turn)
     }
 
     /// What follows holds no connection of the pool, so the next request of the company may begin.
@@ -107,6 +191,41 @@ impl Admission {
 }
 
 impl Admitting {
+    /// Takes a turn if it comes at once, otherwise a place in the line. A request of nobody takes none.
+    fn begin(&self) -> Result<Option<Waiting<CompanyId, Party>>, Problem> {
+        let mut admitted = self.admitted();
+        let Some((company, party)) = admitted.party.take() else { return Ok(None) };
+        let limits = &self.limits.0;
+        if let Some(status) = limits.count_for_company(company, &party, self.changes) {
+            if admitted.status.is_none_or(|of_party| status.remaining <= of_party.remaining) {
+                admitted.status = Some(status);
+            }
+            if !status.allowed {
+                return Err(status.problem());
+            }
+        }
+        match limits.lines.enter(company, party) {
+            Ok(Entered::Turn(turn)) => admitted.turn = Some(turn),
+            Ok(Entered::Waiting(waiting)) => return Ok(Some(waiting)),
+            Err(LineFull) => return Err(self.is_full()),
+        }
+        Ok(None)
+    }
+
+    /// The turn that was waited for has come, or has not.
+    fn has_turn(&self, turn: Result<Turn<CompanyId, Party>, LineFull>) -> Result<(), Problem> {
+        let turn = turn.map_err(|LineFull| self.is_full())?;
+        self.admitted().turn = Some(turn);
+        Ok(())
+    }
+
+    fn is_full(&self) -> Problem {
+        let at_once = self.limits.0.at_once;
+        Problem::new(ProblemCode::RateLimited).detail(format!(
+            "The company has {at_once} requests under way at most, and one key, operator or owner four fifths of them. Too many are waiting."
+        ))
+    }
+
     fn admitted(&self) -> MutexGuard<'_, Admitted> {
         self.admitted.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -118,5 +237,75 @@ impl<S: Send + Sync> FromRequestParts<S> for Admission {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
         Ok(parts.extensions.get::<Self>().cloned().unwrap_or_default())
+    }
+}
+
+/// A body that ends when it has arrived and the request has its turn.
+struct QueuedBody {
+    body: Body,
+    admitting: Arc<Admitting>,
+    stage: Stage,
+}
+
+enum Stage {
+    /// The body is on its way.
+    Arriving,
+    /// The request stands in the line.
+    Waiting(BoxFuture<'static, Result<Turn<CompanyId, Party>, LineFull>>),
+    Ended,
+}
+
+impl QueuedBody {
+    /// The handler learns that there is no whole body, and [`keep_limits`] answers why.
+    fn refuse(&mut self, refusal: Problem) -> axum::Error {
+        self.stage = Stage::Ended;
+        self.admitting.admitted().refusal = Some(refusal);
+        axum::Error::new(LineFull)
+    }
+}
+
+impl HttpBody for QueuedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        loop {
+            let this = &mut *self;
+            let begun = match &mut this.stage {
+                Stage::Arriving => match ready!(Pin::new(&mut this.body).poll_frame(context)) {
+                    Some(frame) => return Poll::Ready(Some(frame)),
+                    None => this.admitting.begin(),
+                },
+                Stage::Waiting(turn) => {
+                    let turn = ready!(turn.as_mut().poll(context));
+                    this.admitting.has_turn(turn).map(|()| None)
+                }
+                Stage::Ended => return Poll::Ready(None),
+            };
+            match begun {
+                Ok(None) => this.stage = Stage::Ended,
+                Ok(Some(waiting)) => this.stage = Stage::Waiting(Box::pin(waiting.turn())),
+                Err(refusal) => return Poll::Ready(Some(Err(this.refuse(refusal)))),
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.stage, Stage::Ended)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_key_leaves_a_fifth_of_the_minute_to_the_others() {
+        let share = |per_minute| share_of(NonZeroU32::new(per_minute).unwrap()).get();
+        assert_eq!([1, 3, 4, 5, 10, 60_000].map(share), [1, 3, 4, 4, 8, 48_000]);
     }
 }

@@ -11,12 +11,12 @@ pub struct Tally<K>(Arc<Mutex<HashMap<K, usize>>>);
 
 /// One that is held, counted until it is dropped.
 #[derive(Debug)]
-pub struct Counted<K: LimitKey + Copy> {
+pub struct Counted<K: LimitKey> {
     tally: Tally<K>,
     holder: K,
 }
 
-impl<K: LimitKey + Copy> Tally<K> {
+impl<K: LimitKey> Tally<K> {
     /// Counts one more for `holder`, unless it holds `limit` already, of the `all` that there are. The larger network of a client holds what its
     /// networks hold ([`places_of_larger`]).
     ///
@@ -25,10 +25,10 @@ impl<K: LimitKey + Copy> Tally<K> {
     pub fn take(&self, holder: K, limit: usize, all: usize) -> Option<Counted<K>> {
         let (larger, mut held) = (holder.larger(), self.held());
         let has = |holder: &K| held.get(holder).copied().unwrap_or_default();
-        if has(&holder) >= limit || larger.is_some_and(|larger| has(&larger) >= places_of_larger(limit, all)) {
+        if has(&holder) >= limit || larger.as_ref().is_some_and(|larger| has(larger) >= places_of_larger(limit, all)) {
             return None;
         }
-        for counted in [Some(holder), larger].into_iter().flatten() {
+        for counted in [Some(holder.clone()), larger].into_iter().flatten() {
             *held.entry(counted).or_default() += 1;
         }
         Some(Counted { tally: self.clone(), holder })
@@ -57,14 +57,14 @@ impl<K> Clone for Tally<K> {
     }
 }
 
-impl<K: LimitKey + Copy> Drop for Counted<K> {
+impl<K: LimitKey> Drop for Counted<K> {
     fn drop(&mut self) {
-        let mut held = self.tally.held();
-        for counted in [Some(self.holder), self.holder.larger()].into_iter().flatten() {
-            if let Some(count) = held.get_mut(&counted) {
+        let (larger, mut held) = (self.holder.larger(), self.tally.held());
+        for counted in [Some(&self.holder), larger.as_ref()].into_iter().flatten() {
+            if let Some(count) = held.get_mut(counted) {
                 *count -= 1;
                 if *count == 0 {
-                    held.remove(&counted);
+                    held.remove(counted);
                 }
             }
         }

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::callers::Caller;
+use crate::companies::Authenticated;
 use crate::developers::operators::OperatorRecord;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::OperatorSessionId;
@@ -76,10 +76,11 @@ pub(super) fn sessions_doc() -> OperationDoc {
 /// `GET operators/{uuid}/sessions`
 pub(super) async fn sessions(
     State(operators): State<Operators>,
-    caller: Caller,
+    authenticated: Authenticated,
     path: Result<PathId<<OperatorRecord as Resource>::Id>, Problem>,
 ) -> Result<Json<Value>, Problem> {
-    OperatorRecord::require_reading(&caller)?;
+    OperatorRecord::require_reading(&authenticated.caller)?;
+    let caller = authenticated.admitted().await?;
     let PathId(id) = path?;
     let show = |session: OperatorSession| {
         json!({

@@ -31,7 +31,7 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use crate::callers::{Area, Caller, Scope};
-use crate::companies::{Standing, moving};
+use crate::companies::{Authenticated, Standing, moving};
 use crate::developers::parameters::parameter_invalid;
 use crate::developers::state::Developers;
 use crate::developers::stream::feed::{Beginning, Feed};
@@ -112,17 +112,18 @@ pub(super) fn doc() -> OperationDoc {
 /// `GET events/stream`
 pub(super) async fn stream(
     State(streams): State<Streams>,
-    caller: Caller,
+    authenticated: Authenticated,
     headers: HeaderMap,
     parameters: Result<Query<StreamQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Result<impl IntoResponse, Problem> {
-    caller.require(Area::Traffic, Scope::Read)?;
+    authenticated.caller.require(Area::Traffic, Scope::Read)?;
     let Query(parameters) = parameters.map_err(|error| parameter_invalid(error.body_text()))?;
     let wanted = streams.event_filter(&parameters.events)?;
-    wanted.areas(&streams.developers.catalogue).try_for_each(|area| caller.require(area, Scope::Read))?;
+    wanted.areas(&streams.developers.catalogue).try_for_each(|area| authenticated.caller.require(area, Scope::Read))?;
+    let caller = authenticated.admitted().await?;
     let after = last_event_id(&headers, parameters.after)?;
     let begins = streams.beginning(&caller, after).await?;
-    let feed = Feed::open(&streams, caller.company, (wanted, begins), streams.lifetime_of(&caller))?;
+    let feed = Feed::open(&streams, &caller, wanted, begins)?;
     let keep_alive = KeepAlive::new().interval(streams.settings.heartbeat).text("");
     let ends_at = Extension(EndsAt(feed.ends_at()));
     // Prevents a proxy from buffering the events.

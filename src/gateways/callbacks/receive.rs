@@ -22,6 +22,7 @@ use crate::gateways::state::Gateways;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::ids::{CallbackId, CompanyId, GatewayId};
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::request_body::Unread;
 use crate::kernel::request_id::RequestId;
 use crate::kernel::traces;
 
@@ -44,10 +45,10 @@ pub async fn with_key(
     caller: Caller,
     client: ClientAddress,
     headers: HeaderMap,
-    body: Result<Bytes, BytesRejection>,
+    body: Unread<Bytes>,
 ) -> Result<Response, Problem> {
     caller.require(Area::Business, Scope::Callbacks)?;
-    let body = read(body)?;
+    let body = read(body.read().await)?;
     let counted = caller.who.id().unwrap_or_else(|| caller.company.uuid());
     gateways.throttled((counted, client), gateways.take_from_company(&caller, headers, body)).await
 }

@@ -19,7 +19,7 @@ pub struct ConcurrencyLimiter<K> {
 
 /// Something that is under way, until this is dropped.
 #[derive(Debug)]
-pub struct Slot<K: LimitKey + Copy> {
+pub struct Slot<K: LimitKey> {
     _own: Counted<K>,
     _place: OwnedSemaphorePermit,
 }
@@ -33,7 +33,7 @@ pub enum Full {
     Everybody,
 }
 
-impl<K: LimitKey + Copy> ConcurrencyLimiter<K> {
+impl<K: LimitKey> ConcurrencyLimiter<K> {
     /// Allows `each` for a caller, and `all` for all callers.
     pub fn new(each: usize, all: usize) -> Self {
         Self { each, of_each: Tally::default(), most: all, all: Arc::new(Semaphore::new(all)) }

@@ -22,7 +22,7 @@ use crate::kernel::problem::{Problem, ProblemCode};
 pub use concurrent::{ConcurrencyLimiter, Full, Slot};
 pub use failures::FailureLimiter;
 pub use local::LocalRateLimiter;
-pub use shared::{by_network, clear, hit, hit_network, refund, refund_network, sweep, take_back};
+pub use shared::{by_network, clear, hit, hit_all, hit_network, refund, refund_network, sweep, take_back};
 pub use window::LocalWindow;
 
 /// At most `limit` hits in any `window`.

@@ -67,6 +67,38 @@ fn of_network(bucket: &str, network: IpNet) -> String {
     format!("{bucket}:{network}")
 }
 
+/// Counts one hit on each of `buckets` if the rule allows it. `None` if it does for all of them, otherwise the status of one that was refused:
+/// the caller then rolls the others back.
+pub async fn hit_all(
+    conn: &mut Connection,
+    buckets: &[String],
+    rule: Rule,
+    now: DateTime<Utc>,
+) -> Result<Option<RateLimitStatus>, sqlx::Error> {
+    // In one order, so that two such statements do not wait for each other.
+    let counted = sqlx::query!(
+        r#"with counted as (
+             insert into rate_limits as kept (bucket, hits, expires_at)
+             select distinct bucket, array[$2::timestamptz], $2::timestamptz + $4::interval from unnest($1::text[]) as bucket order by bucket
+             on conflict on constraint rate_limits_pkey do update set
+               hits = (select coalesce(array_agg(hit order by hit), '{}') from unnest(kept.hits) as hit where hit > $2 - $4::interval)
+                      || case when (select count(*) from unnest(kept.hits) as hit where hit > $2 - $4::interval) < $3
+                              then array[$2::timestamptz] else '{}' end,
+               expires_at = $2::timestamptz + $4::interval,
+               refused = (select count(*) from unnest(kept.hits) as hit where hit > $2 - $4::interval) >= $3
+             returning cardinality(hits) as hits, hits[1] as oldest, refused
+         )
+         select hits as "hits!", oldest as "oldest!" from counted where refused order by oldest desc limit 1"#,
+        buckets,
+        now,
+        i64::from(rule.limit),
+        sqlx::postgres::types::PgInterval::try_from(rule.window).expect("windows are whole microseconds"),
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(counted.map(|refused| RateLimitStatus::of(rule, refused.hits, refused.oldest, true, now)))
+}
+
 /// Removes a hit made at `at`, because the action it was counted for did not happen.
 pub async fn refund(conn: &mut Connection, bucket: &str, at: DateTime<Utc>) -> Result<(), sqlx::Error> {
     // Removes only one of several hits made at the same instant.

@@ -10,10 +10,10 @@ use crate::kernel::openapi::closed_object;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::members;
 use crate::resources::{Record, RecordTransaction, Resource, Shown};
-use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
 use crate::webhooks::engine::enqueue::enqueue;
 use crate::webhooks::subscription::{self, Status, Subscription};
+use crate::webhooks::{Webhooks, by_hand};
 
 /// The member of the data that marks a test.
 const MARKED: &str = "additionalData";
@@ -103,11 +103,12 @@ impl Webhooks {
             Status::Paused => return Err(ProblemCode::WebhookPaused.into()),
             Status::Disabled => return Err(ProblemCode::WebhookDisabled.into()),
         }
+        let now = transaction.now;
+        by_hand::count(transaction.conn(), &[id.uuid()], now).await?;
         let event = match test {
             Some(sample) => publish(&mut transaction, sample, subscription.fields.owner).await?,
             None => announce_itself(&mut transaction, subscription).await?,
         };
-        let now = transaction.now;
         let event = events::address(transaction.conn(), event, id).await?;
         let delivery = enqueue(transaction.conn(), &event, id, now).await?;
         let shown = transaction.show::<Delivery>(delivery).await?;

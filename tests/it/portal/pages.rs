@@ -16,7 +16,7 @@ const HOSTILE: &str = r#"'"><img src=x onerror=alert(1)><script>alert(2)</script
 
 impl World {
     /// A tab in which the portal of an owner is open.
-    async fn visitor(&self, owner: &str) -> Tab<'_> {
+    pub async fn visitor(&self, owner: &str) -> Tab<'_> {
         let link = self.portal_link(owner).await;
         let mut tab = self.tab();
         let shown = open(&mut tab, &link).await;

@@ -1,7 +1,6 @@
 //! What operators do to the account of a customer. Each act is in the audit trail; none shows a code, a token or a password.
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
@@ -15,7 +14,7 @@ use crate::kernel::ids::{CustomerId, PasskeyId, TypedId};
 use crate::kernel::json::{JsonBody, JsonOptions};
 use crate::kernel::openapi::{OperationDoc, closed_object};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::resources::{EmptyBody, FieldType, Instant, Line, PathId, Record, RecordTransaction, Resource, Shown, WriteRequest};
+use crate::resources::{EmptyBody, FieldType, Instant, Line, Record, RecordTransaction, Resource, Shown, WriteRequest};
 use crate::storefront::accounts::{closure, ending, erasure, export, password_reset, second_factor};
 use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::state::Storefront;
@@ -160,7 +159,7 @@ pub fn export_doc() -> OperationDoc {
 }
 
 /// `GET customers/{uuid}/export`
-pub async fn export(State(storefront): State<Storefront>, caller: Caller, PathId(id): PathId<CustomerId>) -> Result<Json<Value>, Problem> {
+pub async fn export(WriteRequest { state: storefront, caller, id }: WriteRequest<CustomerRecord>) -> Result<Json<Value>, Problem> {
     Ok(Json(storefront.export(&caller, id).await?))
 }
 

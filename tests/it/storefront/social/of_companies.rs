@@ -228,6 +228,11 @@ async fn a_provider_is_asked_before_the_first_customer_does() {
     assert_eq!(tested, json!({ "ok": false, "detail": detail }));
     let (_, theirs) = world.another_company(&Scope::ALL).await;
     world.request(Method::POST, &path).key(&theirs).json(&json!({})).send().await.refused(404, "record_not_found");
+    // It is asked ten times within an hour.
+    for _ in 0..8 {
+        world.api(Method::POST, &path).json(&json!({})).send().await.ok(200);
+    }
+    world.api(Method::POST, &path).json(&json!({})).send().await.refused(429, "rate_limited");
 }
 
 #[tokio::test]

@@ -2,23 +2,28 @@
 //!
 //! A page can have one region between the comments `<!-- live -->` and `<!-- /live -->`. Asked for as an event stream, the page answers
 //! with the HTML of the region, as JSON strings: at once, and whenever it has changed. To find out, the page is made again every second,
-//! as the same visitor; when they may no longer see it, the stream ends. The script closes the stream of a page that nobody sees.
+//! by one of those of a party who look at it ([`Follower`]), as that visitor. Each of them has to be still there; when they may no longer see the
+//! page, their stream ends. The script closes the stream of a page that nobody sees. A region has nothing that is of one session alone, such as a
+//! form.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::{Request, State};
+use axum::extract::{FromRequestParts, OriginalUri, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, header};
-use axum::middleware::Next;
+use axum::middleware::{self, Next};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::stream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Interval, MissedTickBehavior, interval};
-use tokio_util::sync::CancellationToken;
 
 use crate::console::Console;
+use crate::console::followed::{Follower, Page, Turn};
+use crate::console::session::Visitor;
+use crate::kernel::rate_limit::Full;
 
 const EVENT_STREAM: &str = "text/event-stream";
 const BEGIN: &str = "<!-- live -->";
@@ -28,15 +33,29 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// The longest page, in bytes.
 const MAX_PAGE: usize = 16 * 1024 * 1024;
 
+/// Adds the streams of live pages.
+pub(super) fn layer(pages: Router<Console>, console: &Console) -> Router<Console> {
+    pages.layer(middleware::from_fn_with_state(console.clone(), follow))
+}
+
 /// Answers with the live region of a page if it is asked for as an event stream.
-pub(super) async fn follow(State(console): State<Console>, request: Request, next: Next) -> Response {
+async fn follow(State(console): State<Console>, request: Request, next: Next) -> Response {
     let accepted = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
     if request.method() != Method::GET || accepted != Some(EVENT_STREAM) {
         return next.run(request).await;
     }
-    let Ok(place) = console.live_pages.clone().try_acquire_owned() else { return StatusCode::SERVICE_UNAVAILABLE.into_response() };
     let (mut parts, _) = request.into_parts();
     parts.headers.insert(header::ACCEPT, HeaderValue::from_static("text/html"));
+    let page = match Visitor::from_request_parts(&mut parts, &console).await {
+        Ok(visitor) => page(&parts, &visitor),
+        Err(elsewhere) => return elsewhere,
+    };
+    let follower = match page.map(|page| console.followed_pages.follow(page)) {
+        Some(Ok(follower)) => follower,
+        Some(Err(Full::Caller)) => return StatusCode::TOO_MANY_REQUESTS.into_response(),
+        Some(Err(Full::Everybody)) => return StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        None => return StatusCode::NO_CONTENT.into_response(),
+    };
     let first = next.clone().run(again(&parts)).await;
     if !first.status().is_success() {
         return first;
@@ -46,24 +65,30 @@ pub(super) async fn follow(State(console): State<Console>, request: Request, nex
 
     let mut times = interval(PERIOD);
     times.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let stopping = console.lifecycle.stopping().clone();
-    let page = FollowedPage { parts, next, first: Some(first), shown: String::new(), times, stopping, _place: place };
+    let page = FollowedPage { console, parts, next, first: Some(first), shown: String::new(), times, follower };
     let regions = stream::unfold(page, async |mut page| Some((page.changed().await?, page)));
     // Prevents a proxy from holding the events back.
     ([("x-accel-buffering", "no")], Sse::new(regions).keep_alive(KeepAlive::default())).into_response()
 }
 
+/// What is followed, and by whom.
+fn page(parts: &Parts, Visitor { caller, ui, .. }: &Visitor) -> Option<Page> {
+    let uri = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |original| &original.0);
+    let address = uri.path_and_query()?.as_str().to_owned();
+    Some(Page { company: caller.company, party: caller.party()?, language: ui.language(), address })
+}
+
 /// A page that a visitor looks at.
 struct FollowedPage {
+    console: Console,
     parts: Parts,
     next: Next,
     /// The region as it was when the stream began, until it is sent.
-    first: Option<String>,
+    first: Option<Arc<str>>,
     /// What the visitor has been sent.
     shown: String,
     times: Interval,
-    stopping: CancellationToken,
-    _place: OwnedSemaphorePermit,
+    follower: Follower,
 }
 
 impl FollowedPage {
@@ -73,14 +98,27 @@ impl FollowedPage {
             let now = match self.first.take() {
                 Some(first) => first,
                 None => {
-                    self.stopping.run_until_cancelled(self.times.tick()).await?;
-                    region(self.next.clone().run(again(&self.parts)).await).await?
+                    self.console.lifecycle.stopping().run_until_cancelled(self.times.tick()).await?;
+                    self.region().await?
                 }
             };
             let shown = without_ages(&now);
             if shown != self.shown {
                 self.shown = shown;
-                return Some(Event::default().json_data(now));
+                return Some(Event::default().json_data(&*now));
+            }
+        }
+    }
+
+    /// The region as it is now, or was less than a second ago.
+    async fn region(&mut self) -> Option<Arc<str>> {
+        match self.follower.turn() {
+            // Whoever may not see the page any more sees no copy of it either.
+            Turn::Copy(copy) => Visitor::from_request_parts(&mut self.parts.clone(), &self.console).await.is_ok().then_some(copy),
+            Turn::Make(begun_at) => {
+                let made = region(self.next.clone().run(again(&self.parts)).await).await?;
+                self.follower.keep(begun_at, &made);
+                Some(made)
             }
         }
     }
@@ -101,10 +139,10 @@ fn without_ages(region: &str) -> String {
 }
 
 /// The live region of a page; `None` for a page without one, and for a failure.
-async fn region(page: Response) -> Option<String> {
+async fn region(page: Response) -> Option<Arc<str>> {
     let bytes = to_bytes(page.into_body(), MAX_PAGE).await.ok()?;
     let (_, rest) = std::str::from_utf8(&bytes).ok()?.split_once(BEGIN)?;
-    rest.split_once(END).map(|(region, _)| region.trim().to_owned())
+    rest.split_once(END).map(|(region, _)| region.trim().into())
 }
 
 #[cfg(test)]
