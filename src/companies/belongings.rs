@@ -92,6 +92,7 @@ pub const TABLES: &[(&str, &str)] = &[
     ("stores", OWN),
     ("operator_mails", OF_OPERATORS),
     ("operator_links", OF_OPERATORS),
+    ("operator_choices", OF_OPERATORS),
     ("operator_recovery_codes", OF_OPERATORS),
     ("operator_sessions", OF_OPERATORS),
     ("operators", OWN),

@@ -1,7 +1,7 @@
 //! Operators: the people who run a company's part of the service. They are mailed when a webhook fails, and sign in to the console.
 //!
-//! Writes `operators`, `operator_sessions`, `operator_links`, `operator_mails` and `operator_recovery_codes`. An operator belongs to one
-//! company and has one [`Role`], which yields the grant of a [`Caller`]. Operators are created, changed and deleted by administrators:
+//! Writes `operators`, `operator_sessions`, `operator_links`, `operator_choices`, `operator_mails` and `operator_recovery_codes`. An operator belongs
+//! to one company and has one [`Role`], which yields the grant of a [`Caller`]. Operators are created, changed and deleted by administrators:
 //! [`crate::developers`] declares them as records of the API, and the command line creates the first. All else they do themselves.
 //!
 //! # What is guaranteed
@@ -10,6 +10,7 @@
 //! * Whoever is disabled or deleted is signed out by that, and so is everybody who had a password that was replaced.
 //! * A password, a link, a code and the secret behind codes are never stored in plain text; a link, a code and a recovery code work once.
 //! * Nobody can keep an operator out of a browser they know by guessing (`guesses`).
+//! * An address is nobody's: a company learns nothing of the operators of others, and an invitation keeps no other company from inviting.
 //!
 //! # Rooms
 //!
@@ -17,6 +18,7 @@
 //!
 //! ```text
 //! choosing_password  provider_sign_in   by a link in a mail, or with the company's identity provider
+//! choosing_company                       somebody who works for several companies chooses one
 //! sign_in                                proves who somebody is, and starts a session
 //! sessions  mails                        browsers in which somebody is signed in; invitations and resets
 //! totp  one_time_link                    the second factor; links and steps that work once
@@ -29,6 +31,7 @@
 //! known_browser                          how a browser proves that an operator has used it before
 //! ```
 
+mod choosing_company;
 mod choosing_password;
 mod guesses;
 mod known_browser;
@@ -58,6 +61,7 @@ use crate::kernel::ids::{CompanyId, OperatorId};
 use crate::kernel::password_hashing::{HashingBusy, PasswordHashing};
 use crate::kernel::problem::Problem;
 
+pub use choosing_company::Choice;
 pub use choosing_password::AskRefusal;
 pub use guesses::Browser;
 pub use mail_language::{InvalidMailLanguage, MailLanguage};
@@ -66,7 +70,7 @@ pub use one_time_link::OneTimeLink;
 pub use operator::Operator;
 pub use password::{BadOperatorPassword, OperatorPassword};
 pub use provider_sign_in::{ProviderRefusal, RETURN_PAGE, Returned};
-pub use queries::find_by_email;
+pub use queries::{find_by_email, list_by_email};
 pub use role::{InvalidRole, Role};
 pub use session::{LiveSession, Method, OperatorSession, SessionToken};
 pub use sign_in::{Progress, SignInRefusal, SignedIn};
@@ -82,7 +86,7 @@ pub enum CreateOperatorError {
     /// The company does not exist.
     #[error("there is no company {0}")]
     CompanyUnknown(CompanyId),
-    /// Another operator, perhaps of another company, has this address.
+    /// Another operator of the company has this address.
     #[error("an operator with this email address already exists")]
     EmailTaken,
     /// The password could not be hashed at this time.
@@ -127,17 +131,6 @@ pub enum ResetOperatorError {
 /// The operators of a company, the oldest first.
 pub async fn list_operators(conn: &mut Connection, company: CompanyId) -> Result<Vec<Operator>, sqlx::Error> {
     queries::list_operators(conn, company).await
-}
-
-/// An address of an operator of the company that one of another company has in another cell, where the company therefore cannot go: in one cell
-/// nobody has the address of somebody else.
-pub async fn find_taken_address(conn: &mut Connection, company: CompanyId, cell: &mut Connection) -> Result<Option<String>, sqlx::Error> {
-    for operator in list_operators(conn, company).await? {
-        if queries::has_email(cell, &operator.email).await? {
-            return Ok(Some(operator.email));
-        }
-    }
-    Ok(None)
 }
 
 /// The addresses that the operators of a company are mailed at.
@@ -208,7 +201,7 @@ pub async fn reset_operator(
     caller.require(Area::Administration, Scope::Admin).map_err(ResetOperatorError::NotAllowed)?;
     let hash = hashing.reserve(guesses::asker(ClientAddress::of_this_process()))?.hash(password.into_password()).await;
     let mut transaction = conn.begin().await?;
-    let found = queries::find_by_email(&mut transaction, email).await?.filter(|operator| operator.company == caller.company);
+    let found = queries::find_by_email(&mut transaction, caller.company, email).await?;
     let Some(Operator { id, .. }) = found else { return Ok(None) };
     queries::set_password(&mut transaction, id, hash.expose(), now).await?;
     end_access(&mut transaction, id).await?;

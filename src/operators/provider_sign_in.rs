@@ -3,6 +3,9 @@
 //! The provider says who somebody is, by an address that it vouches for; an operator with this address must exist. What the flow must
 //! remember until the provider sends the browser back is sealed into a cookie, so only this browser can finish what it began. No second
 //! factor is asked for: how many factors it takes is the provider's decision.
+//!
+//! Somebody who works for no company yet chooses an invitation before it is accepted, even if it is the only one: it may come from another company than
+//! they believe. Beside a company that they work for, an invitation counts for nothing until they open the link in its mail.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use secrecy::{ExposeSecret, SecretString};
@@ -11,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::operators::guesses::Browser;
 use crate::operators::queries;
 use crate::operators::session::Method;
-use crate::operators::sign_in::{SignInRefusal, SignedIn};
+use crate::operators::sign_in::{Progress, SignInRefusal};
 use crate::operators::state::Operators;
 use crate::providers::identity::{CodeAttempt, VerifyError};
 
@@ -89,7 +92,7 @@ impl Operators {
         kept: &SecretString,
         returned: Returned,
         browser: &Browser,
-    ) -> Result<(SignedIn, String), ProviderRefusal> {
+    ) -> Result<(Progress, String), ProviderRefusal> {
         let (flow, back) = self.oidc.as_ref().zip(self.address_of(RETURN_PAGE)).ok_or(ProviderRefusal::NotConfigured)?;
         let begun = self.opened(kept).ok_or(ProviderRefusal::NotBegun)?;
         let Returned { state: Some(state), code: Some(code), iss } = returned else { return Err(ProviderRefusal::NotBegun) };
@@ -99,8 +102,16 @@ impl Operators {
         let identity = flow.finish(&begun.attempt, &back, &code, iss.as_deref()).await?;
         let email = identity.vouched_email().ok_or(ProviderRefusal::NoOperator)?;
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
-        let operator = queries::find_by_email(&mut conn, email).await?.ok_or(ProviderRefusal::NoOperator)?;
-        Ok((self.start_session(&mut conn, &operator, Method::Oidc, browser, now).await?, begun.then))
+        let found = queries::list_candidates(&mut conn, &email.key()).await?;
+        let (accepted, invited): (Vec<_>, Vec<_>) = found.into_iter().partition(|candidate| candidate.has_accepted);
+        let [accepted, invited] =
+            [accepted, invited].map(|found| found.into_iter().map(|candidate| candidate.operator).collect::<Vec<_>>());
+        let progress = match (&accepted[..], &invited[..]) {
+            ([], []) => return Err(ProviderRefusal::NoOperator),
+            ([], invited) => self.offer(&mut conn, invited, Method::Oidc, now).await?,
+            (accepted, _) => self.go_on(&mut conn, accepted, Method::Oidc, browser, now).await?,
+        };
+        Ok((progress, begun.then))
     }
 
     fn opened(&self, kept: &SecretString) -> Option<Begun> {
