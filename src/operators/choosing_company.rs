@@ -1,7 +1,7 @@
 //! How somebody who works for several companies chooses one, after the first factor and before the second.
 //!
-//! A step is good for one choice, in the browser that has proven the first factor, and for a few minutes. Another company is opened by signing in again:
-//! what proves who somebody is in one company proves nothing in another.
+//! A step is good for one choice, in the browser that has proven the first factor, and for a few minutes. Another company is opened by signing
+//! in again: what proves who somebody is in one company proves nothing in another.
 
 use crate::companies;
 use crate::kernel::ids::OperatorId;

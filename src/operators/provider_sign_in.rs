@@ -4,8 +4,8 @@
 //! remember until the provider sends the browser back is sealed into a cookie, so only this browser can finish what it began. No second
 //! factor is asked for: how many factors it takes is the provider's decision.
 //!
-//! Somebody who works for no company yet chooses an invitation before it is accepted, even if it is the only one: it may come from another company than
-//! they believe. Beside a company that they work for, an invitation counts for nothing until they open the link in its mail.
+//! Somebody who works for no company yet chooses an invitation before it is accepted, even if it is the only one: it may come from another
+//! company than they believe. Beside a company that they work for, an invitation counts for nothing until they open the link in its mail.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use secrecy::{ExposeSecret, SecretString};

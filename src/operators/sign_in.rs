@@ -1,9 +1,9 @@
 //! How an operator signs in: with a password, with a link, or with the company's identity provider; and with a second factor after the
 //! first two.
 //!
-//! An operator belongs to one company. Somebody who works for several companies is an operator of each, with the same address, but with a password, a
-//! second factor and sessions for each. So no company reaches into another one, whatever it resets, and each moves to another cell alone. A password
-//! signs in the operators whose own it is. If they are several, the person chooses ([`Progress::Choice`]).
+//! An operator belongs to one company. Somebody who works for several companies is an operator of each, with the same address, but with a
+//! password, a second factor and sessions for each. So no company reaches into another one, whatever it resets, and each moves to another cell
+//! alone. A password signs in the operators whose own it is. If they are several, the person chooses ([`Progress::Choice`]).
 
 use chrono::{DateTime, TimeDelta, Utc};
 use secrecy::SecretString;
@@ -45,8 +45,8 @@ pub struct SignedIn {
 pub enum Progress {
     /// It was enough.
     SignedIn(SignedIn),
-    /// It was that of operators of several companies, or an invitation has to be accepted: one is chosen. The browser keeps the secret of the step in a
-    /// cookie, so no other browser can go on.
+    /// It was that of operators of several companies, or an invitation has to be accepted: one is chosen. The browser keeps the secret of the
+    /// step in a cookie, so no other browser can go on.
     Choice(OneTimeLink),
     /// The second factor is asked for. The browser keeps the secret of this step likewise.
     SecondStep(OneTimeLink),
