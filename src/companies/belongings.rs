@@ -93,6 +93,7 @@ pub const TABLES: &[(&str, &str)] = &[
     ("operator_mails", OF_OPERATORS),
     ("operator_notices", OF_OPERATORS),
     ("operator_links", OF_OPERATORS),
+    ("operator_choices", OF_OPERATORS),
     ("operator_recovery_codes", OF_OPERATORS),
     ("operator_sessions", OF_OPERATORS),
     ("operators", OWN),

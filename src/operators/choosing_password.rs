@@ -1,7 +1,7 @@
 //! How operators choose their password: invited by mail, or because they have forgotten it.
 //!
 //! A link is made when its mail is sent, works once, and ends with the first of: its use, its time, a newer one. Choosing a password ends
-//! every session, because whoever knew the old one may have some.
+//! every session, because whoever knew the old one may have some. Somebody who works for several companies gets a mail for each, which names it.
 
 use chrono::TimeDelta;
 
@@ -24,8 +24,8 @@ use crate::operators::state::Operators;
 
 /// Mails that one network asks for, over all operators.
 const BY_NETWORK: Rule = Rule { limit: 20, window: TimeDelta::hours(1) };
-/// Mails to one operator that strangers ask for. Those that were sent work, so nobody is kept out by asking often.
-const BY_OPERATOR: Rule = Rule { limit: 3, window: TimeDelta::hours(1) };
+/// How often strangers ask for mails to one address. Those that were sent work, so nobody is kept out by asking often.
+const BY_ADDRESS: Rule = Rule { limit: 3, window: TimeDelta::hours(1) };
 
 /// The reason why no mail is sent, whether the operator exists or not.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +39,7 @@ pub enum AskRefusal {
 }
 
 impl Operators {
-    /// Mails the operator with this address a link to choose another password. What the caller learns does not depend on whether there
+    /// Mails the operators with this address a link each to choose another password. What the caller learns does not depend on whether there
     /// is one.
     pub async fn forgot_password(&self, email: &str, browser: &Browser) -> Result<(), AskRefusal> {
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
@@ -50,11 +50,12 @@ impl Operators {
         }
         let Ok(email) = EmailAddress::parse(email) else { return Ok(()) };
         let bucket = format!("operator_mail:operator:{}", hex::encode(crate::kernel::crypto::sha256(email.key())));
-        let allowed = rate_limit::hit(&mut conn, &bucket, BY_OPERATOR, now).await?.allowed;
-        match queries::find_by_email(&mut conn, &email).await? {
-            Some(operator) if allowed => Ok(mails::queue(&mut conn, operator.id, now).await?),
-            _ => Ok(()),
+        if rate_limit::hit(&mut conn, &bucket, BY_ADDRESS, now).await?.allowed {
+            for operator in queries::list_by_email(&mut conn, &email).await? {
+                mails::queue(&mut conn, operator.id, now).await?;
+            }
         }
+        Ok(())
     }
 
     /// Mails an operator of the caller's company a link to choose a password: the invitation again, or a reset.
@@ -93,7 +94,7 @@ impl Operators {
         let caller = Caller { company: operator.company, grant: operator.role.grant(), who, request: browser.request };
         let entry = Action::Updated(&["password"]);
         audit_trail::record(&mut transaction, &caller, entry, ChangedRecord::Operator(operator.id), now).await?;
-        let progress = self.go_on(&mut transaction, &operator, Method::Password, browser, now).await?;
+        let progress = self.go_on(&mut transaction, &[operator], Method::Password, browser, now).await?;
         transaction.commit().await?;
         Ok(progress)
     }

@@ -52,7 +52,7 @@ impl Operators {
         let place = self.hashing.reserve(asker(browser.address))?;
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
         let hash = queries::find_password(&mut conn, operator.id).await?;
-        let guess = Guess::password(&self.key, &operator.email, Some(operator), browser);
+        let guess = Guess::password(&self.key, &operator.email, browser);
         guess.count(&mut conn, now).await?.map_err(SignInRefusal::TooMany)?;
         drop(conn);
         if place.compare(typed, hash).await == Comparison::Wrong {

@@ -1,8 +1,9 @@
 //! Operators: the people who run a company's part of the service. They are mailed when a webhook fails, and sign in to the console.
 //!
-//! Writes `operators`, `operator_sessions`, `operator_links`, `operator_mails`, `operator_notices` and `operator_recovery_codes`. An operator belongs
-//! to one company and has one [`Role`], which yields the grant of a [`Caller`]. Operators are created, changed and deleted by administrators:
-//! [`crate::developers`] declares them as records of the API, and the command line creates the first. All else they do themselves.
+//! Writes `operators`, `operator_sessions`, `operator_links`, `operator_choices`, `operator_mails`, `operator_notices` and
+//! `operator_recovery_codes`. An operator belongs to one company and has one [`Role`], which yields the grant of a [`Caller`]. Operators are created,
+//! changed and deleted by administrators: [`crate::developers`] declares them as records of the API, and the command line creates the first. All else
+//! they do themselves.
 //!
 //! # What is guaranteed
 //!
@@ -14,6 +15,7 @@
 //!   or may do it for a shorter time or from fewer networks ([`Caller::must_cover`]).
 //! * A copied cookie administers nothing: [`Caller::require`] asks for a proof that is not old, and the proof gives the session another token.
 //! * An operator is told of what happens to their access (`notices`), and their other sessions end when their way in changes.
+//! * An address is nobody's: a company learns nothing of the operators of others, and an invitation keeps no other company from inviting.
 //!
 //! # Rooms
 //!
@@ -22,8 +24,10 @@
 //! ```text
 //! choosing_password  provider_sign_in   by a link in a mail, or with the company's identity provider
 //! confirming                             a signed-in operator proves again who they are
+//! choosing_company                       somebody who works for several companies chooses one
 //! sign_in                                proves who somebody is, and starts a session
 //! sessions  mails                        browsers in which somebody is signed in; invitations and resets
+//! binding                                who an operator is at the identity provider
 //! totp  one_time_link                    the second factor; links and steps that work once
 //! notices                                mails that tell what happened to somebody's access
 //! queries                                the SQL
@@ -35,6 +39,8 @@
 //! known_browser                          how a browser proves that an operator has used it before
 //! ```
 
+mod binding;
+mod choosing_company;
 mod choosing_password;
 mod confirming;
 mod guesses;
@@ -66,6 +72,7 @@ use crate::kernel::ids::{CompanyId, OperatorId};
 use crate::kernel::password_hashing::{HashingBusy, PasswordHashing};
 use crate::kernel::problem::Problem;
 
+pub use choosing_company::Choice;
 pub use choosing_password::AskRefusal;
 pub use confirming::Proof;
 pub use guesses::Browser;
@@ -76,7 +83,7 @@ pub use one_time_link::OneTimeLink;
 pub use operator::Operator;
 pub use password::{BadOperatorPassword, OperatorPassword};
 pub use provider_sign_in::{ProviderRefusal, RETURN_PAGE, Returned};
-pub use queries::find_by_email;
+pub use queries::{find_by_email, list_by_email};
 pub use role::{InvalidRole, Role};
 pub use session::{LiveSession, Method, OperatorSession, SessionToken};
 pub use sign_in::{Progress, SignInRefusal, SignedIn};
@@ -92,7 +99,7 @@ pub enum CreateOperatorError {
     /// The company does not exist.
     #[error("there is no company {0}")]
     CompanyUnknown(CompanyId),
-    /// Another operator, perhaps of another company, has this address.
+    /// Another operator of the company has this address.
     #[error("an operator with this email address already exists")]
     EmailTaken,
     /// The password could not be hashed at this time.
@@ -137,17 +144,6 @@ pub enum ResetOperatorError {
 /// The operators of a company, the oldest first.
 pub async fn list_operators(conn: &mut Connection, company: CompanyId) -> Result<Vec<Operator>, sqlx::Error> {
     queries::list_operators(conn, company).await
-}
-
-/// An address of an operator of the company that one of another company has in another cell, where the company therefore cannot go: in one cell
-/// nobody has the address of somebody else.
-pub async fn find_taken_address(conn: &mut Connection, company: CompanyId, cell: &mut Connection) -> Result<Option<String>, sqlx::Error> {
-    for operator in list_operators(conn, company).await? {
-        if queries::has_email(cell, &operator.email).await? {
-            return Ok(Some(operator.email));
-        }
-    }
-    Ok(None)
 }
 
 /// The addresses that the operators of a company are mailed at.
@@ -219,7 +215,7 @@ pub async fn reset_operator(
     caller.require(Area::Administration, Scope::Admin).map_err(ResetOperatorError::NotAllowed)?;
     let hash = hashing.reserve(guesses::asker(ClientAddress::of_this_process()))?.hash(password.into_password()).await;
     let mut transaction = conn.begin().await?;
-    let found = queries::find_by_email(&mut transaction, email).await?.filter(|operator| operator.company == caller.company);
+    let found = queries::find_by_email(&mut transaction, caller.company, email).await?;
     let Some(Operator { id, role, .. }) = found else { return Ok(None) };
     caller.must_cover(&role.grant(), None).map_err(ResetOperatorError::NotAllowed)?;
     queries::set_password(&mut transaction, id, hash.expose(), now).await?;

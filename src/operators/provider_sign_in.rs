@@ -6,22 +6,25 @@
 //!
 //! What the flow must remember until the provider sends the browser back is sealed into a cookie, so only this browser can finish what it began. No
 //! second factor is asked for: how many factors it takes is the provider's decision.
+//!
+//! Somebody who works for several companies is bound in all of them by their first sign-in, so that no company is left in which the next holder of the
+//! address is let in. Who works for no company yet chooses an invitation before it is accepted and bound, even if it is the only one: it may come from
+//! another company than they believe. Beside a company that they work for, an invitation counts for nothing until they open the link in its mail.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
-use crate::audit_trail::{self, Action, ChangedRecord};
-use crate::callers::{Caller, Who};
+use crate::contact::EmailAddress;
 use crate::kernel::database::Connection;
+use crate::operators::binding;
 use crate::operators::guesses::Browser;
-use crate::operators::notices::{self, Notice};
 use crate::operators::operator::Operator;
-use crate::operators::queries;
+use crate::operators::queries::{self, Holder, OfPerson};
 use crate::operators::session::Method;
-use crate::operators::sign_in::{SignInRefusal, SignedIn};
+use crate::operators::sign_in::{Progress, SignInRefusal};
 use crate::operators::state::Operators;
-use crate::providers::identity::{CodeAttempt, VerifiedIdentity, VerifyError};
+use crate::providers::identity::{CodeAttempt, VerifyError};
 
 /// Where the provider sends the browser back to.
 pub const RETURN_PAGE: &str = "/console/sign-in/provider/return";
@@ -100,7 +103,7 @@ impl Operators {
         kept: &SecretString,
         returned: Returned,
         browser: &Browser,
-    ) -> Result<(SignedIn, String), ProviderRefusal> {
+    ) -> Result<(Progress, String), ProviderRefusal> {
         let (flow, back) = self.oidc.as_ref().zip(self.address_of(RETURN_PAGE)).ok_or(ProviderRefusal::NotConfigured)?;
         let begun = self.opened(kept).ok_or(ProviderRefusal::NotBegun)?;
         let Returned { state: Some(state), code: Some(code), iss } = returned else { return Err(ProviderRefusal::NotBegun) };
@@ -109,14 +112,17 @@ impl Operators {
         }
         let identity = flow.finish(&begun.attempt, &back, &code, iss.as_deref()).await?;
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
+        let person = (flow.issuer(), identity.subject.as_str());
+        let email = identity.vouched_email().map(EmailAddress::key);
         let mut transaction = conn.begin().await?;
-        let operator = match queries::find_bound(&mut transaction, flow.issuer(), identity.subject.as_str()).await? {
-            Some(operator) => operator,
-            None => bind(&mut transaction, flow.issuer(), &identity, browser, now).await?,
+        let (accepted, invited) = operators_of(&mut transaction, person, email.as_deref(), browser, now).await?;
+        let progress = if accepted.is_empty() {
+            self.offer(&mut transaction, &invited, Method::Oidc, Some(person), now).await?
+        } else {
+            self.go_on(&mut transaction, &accepted, Method::Oidc, browser, now).await?
         };
-        let signed_in = self.start_session(&mut transaction, &operator, Method::Oidc, browser, now).await?;
         transaction.commit().await?;
-        Ok((signed_in, begun.then))
+        Ok((progress, begun.then))
     }
 
     fn opened(&self, kept: &SecretString) -> Option<Begun> {
@@ -126,23 +132,30 @@ impl Operators {
     }
 }
 
-/// Binds the operator with the address that the provider vouches for to the person at the provider, for whom it is the first sign-in.
-async fn bind(
+/// The operators who this person at the provider is in their companies, and those of invitations to the address that it vouches for; not both are
+/// empty. The former are bound to the person from now on.
+async fn operators_of(
     conn: &mut Connection,
-    issuer: &str,
-    identity: &VerifiedIdentity,
+    person: (&str, &str),
+    email: Option<&str>,
     browser: &Browser,
     now: DateTime<Utc>,
-) -> Result<Operator, ProviderRefusal> {
-    let email = identity.vouched_email().ok_or(ProviderRefusal::NoOperator)?;
-    let operator = queries::find_by_email(conn, email).await?.ok_or(ProviderRefusal::NoOperator)?;
-    if !queries::bind(conn, operator.id, (issuer, identity.subject.as_str())).await? {
-        tracing::warn!(operator = %operator.id, "the provider vouches for an operator's address, and it is another person");
-        return Err(ProviderRefusal::AnotherPerson);
+) -> Result<(Vec<Operator>, Vec<Operator>), ProviderRefusal> {
+    let (mut accepted, mut invited, mut refusal) = (Vec::new(), Vec::new(), ProviderRefusal::NoOperator);
+    for OfPerson { operator, has_accepted, holder } in queries::list_of_person(conn, person, email).await? {
+        let is_theirs = match holder {
+            Holder::ThisPerson => true,
+            Holder::AnotherPerson => false,
+            Holder::Nobody => !has_accepted || binding::bind(conn, &operator, person, browser, now).await?,
+        };
+        match (is_theirs, has_accepted) {
+            (true, true) => accepted.push(operator),
+            (true, false) => invited.push(operator),
+            (false, _) => {
+                tracing::warn!(operator = %operator.id, "the provider vouches for an operator's address, and it is another person");
+                refusal = ProviderRefusal::AnotherPerson;
+            }
+        }
     }
-    let who = Who::Operator(operator.id);
-    let caller = Caller { company: operator.company, grant: operator.role.grant(), who, request: browser.request };
-    audit_trail::record(conn, &caller, Action::Updated(&["provider"]), ChangedRecord::Operator(operator.id), now).await?;
-    notices::tell(conn, operator.id, Notice::Provider, None, now).await?;
-    Ok(operator)
+    if accepted.is_empty() && invited.is_empty() { Err(refusal) } else { Ok((accepted, invited)) }
 }

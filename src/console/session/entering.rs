@@ -12,7 +12,7 @@ use crate::console::session::cookies::Cookie;
 use crate::console::shell::{PageError, Ui};
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::request_id::RequestId;
-use crate::operators::{Browser, Progress, SessionToken, SignInRefusal, SignedIn};
+use crate::operators::{Browser, OneTimeLink, Progress, SessionToken, SignInRefusal, SignedIn};
 
 /// The browser that sends a request.
 pub(super) fn browser(console: &Console, parts: &Parts, address: ClientAddress) -> Browser {
@@ -44,16 +44,23 @@ impl FromRequest<Console> for ProofForm {
     }
 }
 
-/// Opens the page `then`, or the one that asks for the second factor first.
+/// The step of a sign-in that the browser has come to.
+pub(super) fn step(console: &Console, parts: &Parts) -> Option<OneTimeLink> {
+    Cookie::Step.read(&parts.headers, console.secure).map(|step| OneTimeLink::claimed(&step))
+}
+
+/// Opens the page `then`, or first the ones that ask for a company and for the second factor.
 pub(super) fn go_on(console: &Console, progress: &Progress, then: &str) -> Response {
-    match progress {
-        Progress::SignedIn(signed_in) => enter(console, signed_in, then),
-        Progress::SecondStep(step) => {
-            let mut response = Redirect::to(&with_query("/console/sign-in/code", [("then", own_page(then))])).into_response();
-            response.headers_mut().append(header::SET_COOKIE, Cookie::SecondStep.set(step.reveal(), console.secure));
-            response
-        }
-    }
+    let (page, step) = match progress {
+        Progress::SignedIn(signed_in) => return enter(console, signed_in, then),
+        Progress::Choice(step) => ("/console/sign-in/company", step),
+        Progress::SecondStep(step) => ("/console/sign-in/code", step),
+    };
+    let mut response = Redirect::to(&with_query(page, [("then", own_page(then))])).into_response();
+    let headers = response.headers_mut();
+    headers.append(header::SET_COOKIE, Cookie::Step.set(step.reveal(), console.secure));
+    headers.append(header::SET_COOKIE, Cookie::AtProvider.remove(console.secure));
+    response
 }
 
 /// Opens a page of the console with a session, whose token is new, and without what belonged to the sign-in.
@@ -62,7 +69,7 @@ pub(super) fn enter(console: &Console, signed_in: &SignedIn, then: &str) -> Resp
     let headers = response.headers_mut();
     headers.append(header::SET_COOKIE, Cookie::Session.set(signed_in.token.reveal(), console.secure));
     headers.append(header::SET_COOKIE, Cookie::KnownBrowser.set(signed_in.browser.reveal(), console.secure));
-    for used in [Cookie::SecondStep, Cookie::AtProvider] {
+    for used in [Cookie::Step, Cookie::AtProvider] {
         headers.append(header::SET_COOKIE, used.remove(console.secure));
     }
     response

@@ -4,6 +4,7 @@
 //! carries a token that is derived from it. What decides who gets in needs a proof that is not old; `confirming` asks for one.
 
 mod account;
+mod company;
 mod confirming;
 mod cookies;
 mod entering;
@@ -43,6 +44,7 @@ pub(super) fn routes() -> Router<Console> {
     Router::new()
         .route("/console/sign-in", get(sign_in::show).merge(post(sign_in::submit)))
         .route("/console/sign-in/once", get(sign_in::show_link).merge(post(sign_in::submit_link)))
+        .route("/console/sign-in/company", get(company::show).merge(post(company::submit)))
         .route("/console/sign-in/code", get(second_step::show).merge(post(second_step::submit)))
         .route("/console/sign-in/provider", get(provider::begin))
         .route(RETURN_PAGE, get(provider::finish))

@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::console::Console;
 use crate::console::session::cookies::Cookie;
-use crate::console::session::entering::{browser, enter, own_page};
+use crate::console::session::entering::{browser, go_on, own_page};
 use crate::console::session::sign_in::{self, Destination, ProviderLink, SignInPage};
 use crate::console::shell::{Page, PageError, Ui};
 use crate::kernel::client_address::ClientAddress;
@@ -41,7 +41,7 @@ pub(super) async fn finish(
 ) -> Result<Response, PageError> {
     let kept = Cookie::AtProvider.read(&parts.headers, console.secure).map(SecretString::from).unwrap_or_default();
     match console.operators.finish_with_provider(&kept, returned, &browser(&console, &parts, client)).await {
-        Ok((signed_in, then)) => Ok(enter(&console, &signed_in, &then)),
+        Ok((progress, then)) => Ok(go_on(&console, &progress, &then)),
         Err(refusal) => refuse(&console, &parts, refusal),
     }
 }

@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use futures::FutureExt;
 
 use crate::callers::Caller;
+use crate::companies;
 use crate::console::Console;
 use crate::console::addresses::{CONFIRM, HOME, with_query};
 use crate::console::session::cookies::Cookie;
@@ -60,9 +61,10 @@ impl FromRequestParts<Console> for Visitor {
         if console.operators.must_enrol(&session) && !is_open_without_second_factor(parts) {
             return Err(Redirect::to(totp::PAGE).into_response());
         }
+        let company = company_of(console, &session).boxed().await.map_err(|error| PageError::from(error).into_response())?;
         let caller = session.caller(RequestId::of(parts));
         let mut ui = Ui::of(parts, console);
-        ui.sign_in(&session.operator, &caller, &console.kinds, console.has_mailbox, Self::form_token(token.reveal()));
+        ui.sign_in(&session.operator, company, &caller, &console.kinds, console.has_mailbox, Self::form_token(token.reveal()));
         Ok(Self { session: Some(session), caller, ui })
     }
 }
@@ -83,6 +85,11 @@ impl Visitor {
         ui.enter_portal(&session.theme, &caller, &console.kinds, Self::form_token(token.reveal()));
         Ok(Self { session: None, caller, ui })
     }
+}
+
+/// The name of the company that the operator of a session works for here: they may work for others too.
+async fn company_of(console: &Console, session: &LiveSession) -> Result<String, sqlx::Error> {
+    companies::company_name(&mut console.operators.pool.acquire().await?, session.operator.company).await
 }
 
 /// Whether somebody who must set up a second factor may open the page before.

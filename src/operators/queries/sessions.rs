@@ -144,17 +144,12 @@ pub(in crate::operators) async fn delete_sessions(
     .await
 }
 
-pub(in crate::operators) async fn delete_session_by_token(
-    conn: &mut Connection,
-    operator: OperatorId,
-    token_digest: &[u8; 32],
-) -> Result<(), sqlx::Error> {
-    let deleted = sqlx::query!("delete from operator_sessions where token_digest = $1 and operator_id = $2", token_digest, operator.uuid());
-    deleted.execute(conn).await?;
+pub(in crate::operators) async fn delete_session_by_token(conn: &mut Connection, token_digest: &[u8; 32]) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from operator_sessions where token_digest = $1", token_digest).execute(conn).await?;
     Ok(())
 }
 
-/// Deletes the sessions that were not used since `idle_since` or began before `began`, and the links that ended before `now`.
+/// Deletes the sessions that were not used since `idle_since` or began before `began`, and the links and steps that ended before `now`.
 pub(in crate::operators) async fn delete_ended(
     conn: &mut Connection,
     idle_since: DateTime<Utc>,
@@ -162,7 +157,7 @@ pub(in crate::operators) async fn delete_ended(
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
     let ended = sqlx::query!(
-        "with links as (delete from operator_links where expires_at <= $3)
+        "with links as (delete from operator_links where expires_at <= $3), choices as (delete from operator_choices where expires_at <= $3)
          delete from operator_sessions where last_used_at <= $1 or created_at <= $2",
         idle_since,
         began,

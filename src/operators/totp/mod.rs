@@ -16,6 +16,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::{Area, Caller, Scope};
+use crate::companies;
 use crate::kernel::crypto::{CannotOpen, TotpSecret, six_digits};
 use crate::kernel::database::Connection;
 use crate::kernel::ids::OperatorId;
@@ -35,6 +36,8 @@ pub use secret::SEALED;
 
 /// What an app shows the account under.
 const ISSUER: &str = "Portico";
+/// How many letters of a company's name it shows, so that the QR code stays small.
+const MAX_COMPANY: usize = 40;
 
 /// What an operator needs to add the account to an app.
 #[derive(Clone)]
@@ -92,7 +95,10 @@ impl Operators {
         let fresh = secret::seal(&TotpSecret::generate(), &self.key, operator.id);
         let sealed = queries::offer_secret(&mut conn, operator.id, &fresh).await?.ok_or(CodeRefusal::Wrong)?;
         let secret = secret::open(&self.key, operator.id, &sealed)?;
-        let address = secret.address(ISSUER, &operator.email);
+        // Somebody who works for several companies has an account for each in the app.
+        let company = companies::company_name(&mut conn, operator.company).await?;
+        let company: String = company.chars().take(MAX_COMPANY).collect();
+        let address = secret.address(ISSUER, &format!("{} ({company})", operator.email));
         Ok(Enrolment { qr: QrPath::of(address.expose_secret()), secret: secret::in_groups(&secret) })
     }
 

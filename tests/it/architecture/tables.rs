@@ -23,6 +23,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("operators", "operators"),
     ("operator_sessions", "operators"),
     ("operator_links", "operators"),
+    ("operator_choices", "operators"),
     ("operator_mails", "operators"),
     ("operator_notices", "operators"),
     ("operator_recovery_codes", "operators"),

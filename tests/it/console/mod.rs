@@ -19,6 +19,7 @@ mod roles;
 mod searching;
 mod second_factor;
 mod servers;
+mod several_companies;
 mod sign_in;
 mod style;
 mod texts;

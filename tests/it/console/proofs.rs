@@ -213,7 +213,7 @@ async fn the_link_of_development_is_a_proof_for_as_long() {
     let world = World::new().await;
     world.operator("ada@acme.example", Role::Owner).await;
     let conn = &mut world.pool.acquire().await.unwrap();
-    let operator = operators::find_by_email(conn, &EmailAddress::parse("ada@acme.example").unwrap()).await.unwrap().unwrap();
+    let operator = operators::find_by_email(conn, world.company, &EmailAddress::parse("ada@acme.example").unwrap()).await.unwrap().unwrap();
     let mut tab = world.tab();
     for _ in 0..2 {
         let link = OneTimeLink::create(conn, operator.id, world.clock.now()).await.unwrap();

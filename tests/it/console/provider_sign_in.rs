@@ -194,8 +194,27 @@ async fn whoever_is_bound_to_another_person_is_let_in_anew_by_those_who_may() {
     assert_eq!(sign_in(&provider, &world, json!({ "sub": "8" })).await.status, 403);
     let invited = json!({ "email": "ada@acme.example", "role": "viewer" });
     world.api(Method::POST, "/developers/int/v1/operators").json(&invited).send().await.ok(201);
-    assert_eq!(sign_in(&provider, &world, json!({ "sub": "9" })).await.status, 200);
+    let mut tab = world.tab();
+    let page = tab.leave(BEGIN).await;
+    let asked = tab.open(&provider.sign_in(&world, &page, json!({ "sub": "9" }))).await;
+    let invitation = asked.between("name=\"operator\" value=\"", "\"");
+    assert_eq!(tab.send("/console/sign-in/company", &[("operator", &invitation)]).await.address, "/console");
+    assert_eq!(sign_in(&provider, &world, json!({ "sub": "9" })).await.address, "/console/account");
     assert_eq!(sign_in(&provider, &world, json!({ "sub": "8" })).await.status, 403);
+}
+
+#[tokio::test]
+async fn whoever_is_an_operator_of_a_company_becomes_no_other_one_of_it_by_another_address() {
+    let provider = BrowserProvider::start().await;
+    let world = provider.world(&[]).await;
+    world.operator("ada@acme.example", Role::Viewer).await;
+    sign_in(&provider, &world, json!({})).await;
+    world.operator("lovelace@acme.example", Role::Owner).await;
+    let lovelace = json!({ "email": "lovelace@acme.example" });
+    sign_in(&provider, &world, lovelace.clone()).await.says("ada@acme.example · Acme · viewer");
+    // Also while she is disabled.
+    sqlx::query("update operators set disabled_at = now() where email like 'ada@%'").execute(&world.pool).await.unwrap();
+    assert_eq!(sign_in(&provider, &world, lovelace).await.status, 403);
 }
 
 #[tokio::test]

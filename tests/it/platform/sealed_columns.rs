@@ -23,6 +23,7 @@ const NOT_SEALED: &[(&str, &str)] = &[
     ("events.body", "what subscribers are sent"),
     ("events.trace", "the ids of the span that the event follows from"),
     ("known_clients.client", "SHA-256 of a network and a user agent"),
+    ("operator_choices.digest", "SHA-256 of a random secret"),
     ("operator_links.digest", "SHA-256 of a random secret"),
     ("operator_recovery_codes.digest", "a MAC, which cannot be made again"),
     ("operator_recovery_codes.key_fingerprint", "the key of that MAC"),
