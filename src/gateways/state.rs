@@ -20,7 +20,6 @@ use crate::kernel::group_metrics::GroupMetrics;
 use crate::kernel::heavy_work::HeavyWork;
 use crate::kernel::ids::CompanyId;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::metrics::Registry;
 use crate::kernel::opaque::Opaque;
 use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter, LocalWindow, Rule};
 use crate::kernel::settings;

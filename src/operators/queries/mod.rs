@@ -214,15 +214,13 @@ pub(super) struct Candidate {
     pub(super) operator: Operator,
     /// The hash of the password they have chosen.
     pub(super) password: Option<HashedPassword>,
-    /// Whether they have accepted their invitation.
-    pub(super) has_accepted: bool,
 }
 
 /// The operators with this address, in its one spelling, of all companies, but for those who are disabled.
 pub(super) async fn list_candidates(conn: &mut Connection, email: &str) -> Result<Vec<Candidate>, sqlx::Error> {
     let found = sqlx::query!(
         r#"select id as "id: OperatorId", company_id as "company: CompanyId", email, role as "role: Role", created_at,
-                  totp_enabled_at, password_hash as "password_hash: HashedPassword", accepted_at is not null as "has_accepted!"
+                  totp_enabled_at, password_hash as "password_hash: HashedPassword"
            from operators where email = $1 and deleted_at is null and disabled_at is null order by created_at, id"#,
         email,
     );
@@ -237,7 +235,6 @@ pub(super) async fn list_candidates(conn: &mut Connection, email: &str) -> Resul
             totp_enabled_at: row.totp_enabled_at,
         },
         password: row.password_hash,
-        has_accepted: row.has_accepted,
     });
     Ok(candidates.collect())
 }
