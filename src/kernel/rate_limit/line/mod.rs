@@ -8,7 +8,9 @@
 //! A client stands in two lines, one after the other: its own, and then the longer one of its larger network
 //! ([`limit_key`](crate::kernel::limit_key)). Its turn is one in both.
 
-use std::collections::{HashMap, VecDeque};
+mod queue;
+
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +18,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::kernel::limit_key::{LimitKey, places_of_larger};
+use crate::kernel::rate_limit::line::queue::{Line, Waiter};
 
 /// How long somebody waits in a line.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -33,39 +36,17 @@ struct Shared<K: LimitKey + Copy, M: Clone + Eq> {
     of_larger: Length,
     /// Whether one member leaves room to the others.
     is_shared: bool,
-    lines: Mutex<HashMap<K, Line<K, M>>>,
+    lines: Mutex<HashMap<K, LineOf<K, M>>>,
 }
+
+/// A line in which a waiter is called by being given the turn.
+type LineOf<K, M> = Line<M, oneshot::Sender<TurnInLine<K, M>>>;
 
 /// How many stand in a line.
 #[derive(Clone, Copy, Debug)]
 struct Length {
     at_once: usize,
     waiting: usize,
-}
-
-#[derive(Debug)]
-struct Line<K: LimitKey + Copy, M: Clone + Eq> {
-    /// The number of turns that nobody has.
-    free: usize,
-    members: Vec<Member<M>>,
-    waiting: VecDeque<Waiter<K, M>>,
-    /// The number of the next one who waits.
-    next: u64,
-}
-
-/// A member with something in the line.
-#[derive(Debug)]
-struct Member<M> {
-    name: M,
-    under_way: usize,
-    waiting: usize,
-}
-
-#[derive(Debug)]
-struct Waiter<K: LimitKey + Copy, M: Clone + Eq> {
-    number: u64,
-    member: M,
-    called: oneshot::Sender<TurnInLine<K, M>>,
 }
 
 /// Something that is under way, until this is dropped.
@@ -204,11 +185,11 @@ impl<K: LimitKey + Copy, M: Clone + Eq> Shared<K, M> {
         // A line that is new has a turn for everybody, so none stays behind empty.
         let line = lines.entry(caller).or_insert_with(|| Line::new(length.at_once));
         let (under_way, waiting) = line.of(&member);
-        if self.has_room(under_way, line.free) {
+        if self.has_room(under_way, line.free()) {
             line.begin(&member);
             return Ok(InLine::Turn(TurnInLine { shared: Arc::clone(self), caller, member }));
         }
-        if !self.has_room(waiting, length.waiting.saturating_sub(line.waiting.len())) {
+        if !self.has_room(waiting, length.waiting.saturating_sub(line.waiting())) {
             return Err(LineFull);
         }
         let (called, turn) = oneshot::channel();
@@ -228,74 +209,19 @@ impl<K: LimitKey + Copy, M: Clone + Eq> Shared<K, M> {
             let Some(line) = lines.get_mut(&caller) else { return };
             line.end(member);
             let next = line.take_next(|held, free| self.has_room(held, free));
-            if line.members.is_empty() {
+            if line.is_empty() {
                 lines.remove(&caller);
             }
             next
         };
         if let Some(Waiter { member, called, .. }) = next {
-            // Whoever does not wait any more drops the turn, and the one behind gets it.
+            // A waiter who has gone meanwhile drops the turn, and the one behind gets it.
             drop(called.send(TurnInLine { shared: Arc::clone(self), caller, member }));
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<K, Line<K, M>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<K, LineOf<K, M>>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<K: LimitKey + Copy, M: Clone + Eq> Line<K, M> {
-    fn new(at_once: usize) -> Self {
-        Self { free: at_once, members: Vec::new(), waiting: VecDeque::new(), next: 0 }
-    }
-
-    /// What the member has under way, and what waits.
-    fn of(&self, member: &M) -> (usize, usize) {
-        self.members.iter().find(|other| other.name == *member).map_or((0, 0), |found| (found.under_way, found.waiting))
-    }
-
-    fn change(&mut self, member: &M, change: impl FnOnce(&mut Member<M>)) {
-        let index = self.members.iter().position(|other| other.name == *member).unwrap_or_else(|| {
-            self.members.push(Member { name: member.clone(), under_way: 0, waiting: 0 });
-            self.members.len() - 1
-        });
-        change(&mut self.members[index]);
-        if self.members[index].under_way + self.members[index].waiting == 0 {
-            self.members.swap_remove(index);
-        }
-    }
-
-    fn begin(&mut self, member: &M) {
-        self.free -= 1;
-        self.change(member, |member| member.under_way += 1);
-    }
-
-    fn end(&mut self, member: &M) {
-        self.free += 1;
-        self.change(member, |member| member.under_way -= 1);
-    }
-
-    fn wait(&mut self, member: M, called: oneshot::Sender<TurnInLine<K, M>>) -> u64 {
-        self.change(&member, |member| member.waiting += 1);
-        let number = self.next;
-        self.next += 1;
-        self.waiting.push_back(Waiter { number, member, called });
-        number
-    }
-
-    /// Begins the turn of the first one who waits and may have it.
-    fn take_next(&mut self, has_room: impl Fn(usize, usize) -> bool) -> Option<Waiter<K, M>> {
-        let index = self.waiting.iter().position(|waiter| has_room(self.of(&waiter.member).0, self.free))?;
-        let waiter = self.leave(index)?;
-        self.begin(&waiter.member);
-        Some(waiter)
-    }
-
-    /// Somebody waits no more.
-    fn leave(&mut self, index: usize) -> Option<Waiter<K, M>> {
-        let waiter = self.waiting.remove(index)?;
-        self.change(&waiter.member, |member| member.waiting -= 1);
-        Some(waiter)
     }
 }
 
@@ -310,9 +236,7 @@ impl<K: LimitKey + Copy, M: Clone + Eq> Drop for Place<K, M> {
     fn drop(&mut self) {
         let mut lines = self.shared.lock();
         let Some(line) = lines.get_mut(&self.caller) else { return };
-        if let Some(index) = line.waiting.iter().position(|waiter| waiter.number == self.number) {
-            line.leave(index);
-        }
+        line.leave(self.number);
     }
 }
 

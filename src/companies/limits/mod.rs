@@ -2,31 +2,30 @@
 //! each instance.
 //!
 //! A request passes in this order: its key (or the session of its page), the network, the party's own limit, the scope, the body, the company's
-//! limit, and the turn. Whoever is refused before the turn keeps nobody from it: neither with a scope that is missing nor with a body that does
-//! not arrive. [`Authenticated`](crate::companies::Authenticated) begins, and [`Admission::enter`] goes on once the scope is known. A request
+//! limit, and the turn. A request that is refused before the turn keeps nobody from it: neither one without its scope nor one whose body does not
+//! arrive. [`Authenticated`](crate::companies::Authenticated) begins, and [`Admission::enter`] goes on once the scope is known. A request
 //! with a body, be it empty, gets its turn with the end of the body ([`QueuedBody`]), so the handler has it before it does anything.
 //!
 //! A company can have a fraction of the connections of the database, whatever it asks for, so that others find one; one party leaves room to
 //! the others ([`Lines::shared`]). Requests that only wait for a group commit hold none: they leave the line ([`Admission::leave_line`]).
 
+mod queued_body;
+
 use std::convert::Infallible;
 use std::mem;
 use std::num::NonZeroU32;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, ready};
 
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::Body;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::Method;
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use futures::future::BoxFuture;
-use hyper::body::{Frame, SizeHint};
 
-use crate::callers::{Owner, Party};
-use crate::kernel::ids::{CompanyId, KeyId, OperatorId};
+use crate::callers::Party;
+use crate::companies::limits::queued_body::QueuedBody;
+use crate::kernel::ids::{CompanyId, KeyId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::line::{Entered, LineFull, Lines, Turn, Waiting};
 use crate::kernel::rate_limit::{LocalRateLimiter, RateLimitStatus};
@@ -56,9 +55,9 @@ pub struct RequestLimits(Arc<Limits>);
 struct Limits {
     per_minute: LocalRateLimiter<CompanyId>,
     of_key: LocalRateLimiter<KeyId>,
-    of_operator: LocalRateLimiter<OperatorId>,
-    of_owner: LocalRateLimiter<(CompanyId, Owner)>,
-    changes_of_owner: LocalRateLimiter<(CompanyId, Owner)>,
+    /// Of one operator, and of all visitors of one owner.
+    of_pages: LocalRateLimiter<(CompanyId, Party)>,
+    changes_of_visitors: LocalRateLimiter<(CompanyId, Party)>,
     lines: Lines<CompanyId, Party>,
     at_once: u32,
 }
@@ -70,22 +69,20 @@ impl RequestLimits {
         Self(Arc::new(Limits {
             per_minute: LocalRateLimiter::new(per_minute),
             of_key: LocalRateLimiter::new(share_of(per_minute)),
-            of_operator: LocalRateLimiter::new(settings.page_requests_per_minute),
-            of_owner: LocalRateLimiter::new(settings.page_requests_per_minute),
-            changes_of_owner: LocalRateLimiter::new(settings.visitor_changes_per_minute),
+            of_pages: LocalRateLimiter::new(settings.page_requests_per_minute),
+            changes_of_visitors: LocalRateLimiter::new(settings.visitor_changes_per_minute),
             lines: Lines::shared(usize::try_from(at_once).unwrap_or(usize::MAX / 2), MAX_WAITING),
             at_once,
         }))
     }
 
-    /// Forgets whoever has made no request in the last minute. A periodic task calls it about once a minute.
+    /// Forgets the companies and parties without requests in the last minute. A periodic task calls it about once a minute.
     pub fn sweep(&self) {
-        let Limits { per_minute, of_key, of_operator, of_owner, changes_of_owner, .. } = &*self.0;
+        let Limits { per_minute, of_key, of_pages, changes_of_visitors, .. } = &*self.0;
         per_minute.sweep();
         of_key.sweep();
-        of_operator.sweep();
-        of_owner.sweep();
-        changes_of_owner.sweep();
+        of_pages.sweep();
+        changes_of_visitors.sweep();
     }
 }
 
@@ -99,16 +96,16 @@ impl Limits {
     fn count_for_party(&self, company: CompanyId, party: &Party) -> RateLimitStatus {
         match party {
             Party::Key(key) => self.of_key.hit(*key),
-            Party::Operator(operator) => self.of_operator.hit(*operator),
-            Party::Visitors(owner) => self.of_owner.hit((company, owner.clone())),
+            Party::Operator(_) | Party::Visitors(_) => self.of_pages.hit((company, party.clone())),
         }
     }
 
-    /// Counts a request that the party may make. Pages do not count for the company, so that no key keeps operators out.
-    fn count_for_company(&self, company: CompanyId, party: &Party, changes: bool) -> Option<RateLimitStatus> {
+    /// Counts a request that the party may make: that of a key for the company, and a visitor's change as one. Pages do not count for the company,
+    /// so that no key keeps operators out.
+    fn count_permitted(&self, company: CompanyId, party: &Party, changes: bool) -> Option<RateLimitStatus> {
         match party {
             Party::Key(_) => Some(self.per_minute.hit(company)),
-            Party::Visitors(owner) if changes => Some(self.changes_of_owner.hit((company, owner.clone()))),
+            Party::Visitors(_) if changes => Some(self.changes_of_visitors.hit((company, party.clone()))),
             Party::Operator(_) | Party::Visitors(_) => None,
         }
     }
@@ -147,7 +144,7 @@ pub async fn keep_limits(State(limits): State<RequestLimits>, mut request: Reque
     let admitting = Arc::new(Admitting { limits, changes, awaits_body, admitted: Mutex::default() });
     let body = mem::take(request.body_mut());
     if awaits_body {
-        *request.body_mut() = Body::new(QueuedBody { body, admitting: Arc::clone(&admitting), stage: Stage::Arriving });
+        *request.body_mut() = Body::new(QueuedBody::new(body, Arc::clone(&admitting)));
     }
     request.extensions_mut().insert(Admission(Some(Arc::clone(&admitting))));
     let mut response = next.run(request).await;
@@ -196,7 +193,7 @@ impl Admitting {
         let mut admitted = self.admitted();
         let Some((company, party)) = admitted.party.take() else { return Ok(None) };
         let limits = &self.limits.0;
-        if let Some(status) = limits.count_for_company(company, &party, self.changes) {
+        if let Some(status) = limits.count_permitted(company, &party, self.changes) {
             if admitted.status.is_none_or(|of_party| status.remaining <= of_party.remaining) {
                 admitted.status = Some(status);
             }
@@ -237,65 +234,6 @@ impl<S: Send + Sync> FromRequestParts<S> for Admission {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
         Ok(parts.extensions.get::<Self>().cloned().unwrap_or_default())
-    }
-}
-
-/// A body that ends when it has arrived and the request has its turn.
-struct QueuedBody {
-    body: Body,
-    admitting: Arc<Admitting>,
-    stage: Stage,
-}
-
-enum Stage {
-    /// The body is on its way.
-    Arriving,
-    /// The request stands in the line.
-    Waiting(BoxFuture<'static, Result<Turn<CompanyId, Party>, LineFull>>),
-    Ended,
-}
-
-impl QueuedBody {
-    /// The handler learns that there is no whole body, and [`keep_limits`] answers why.
-    fn refuse(&mut self, refusal: Problem) -> axum::Error {
-        self.stage = Stage::Ended;
-        self.admitting.admitted().refusal = Some(refusal);
-        axum::Error::new(LineFull)
-    }
-}
-
-impl HttpBody for QueuedBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        loop {
-            let this = &mut *self;
-            let begun = match &mut this.stage {
-                Stage::Arriving => match ready!(Pin::new(&mut this.body).poll_frame(context)) {
-                    Some(frame) => return Poll::Ready(Some(frame)),
-                    None => this.admitting.begin(),
-                },
-                Stage::Waiting(turn) => {
-                    let turn = ready!(turn.as_mut().poll(context));
-                    this.admitting.has_turn(turn).map(|()| None)
-                }
-                Stage::Ended => return Poll::Ready(None),
-            };
-            match begun {
-                Ok(None) => this.stage = Stage::Ended,
-                Ok(Some(waiting)) => this.stage = Stage::Waiting(Box::pin(waiting.turn())),
-                Err(refusal) => return Poll::Ready(Some(Err(this.refuse(refusal)))),
-            }
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        matches!(self.stage, Stage::Ended)
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
 
