@@ -73,9 +73,7 @@ pub struct LiveSession {
     pub(super) method: Method,
     pub(super) created_at: DateTime<Utc>,
     pub(super) last_used_at: DateTime<Utc>,
-    /// When the operator last proved who they are.
-    pub(super) proven_at: DateTime<Utc>,
-    /// Whether that was longer ago than `operators.fresh_for`.
+    /// Whether the operator proved who they are longer ago than `operators.fresh_for`.
     pub(super) needs_proof: bool,
 }
 

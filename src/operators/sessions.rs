@@ -28,7 +28,8 @@ impl Operators {
     /// The session of this token, unless it has ended. Nobody works for a company that is not served.
     pub async fn find_session(&self, token: &SessionToken) -> Result<Option<LiveSession>, Problem> {
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
-        let Some(mut session) = queries::find_session(&mut conn, &token.digest()).await? else { return Ok(None) };
+        let found = queries::find_session(&mut conn, &token.digest(), now - self.settings.fresh_for).await?;
+        let Some(session) = found else { return Ok(None) };
         if session.last_used_at + self.settings.idle_timeout <= now || session.created_at + self.settings.session_lifetime <= now {
             return Ok(None);
         }
@@ -36,7 +37,6 @@ impl Operators {
         if session.last_used_at + LAST_USED_INTERVAL <= now {
             queries::touch_session(&mut conn, session.id, now).await?;
         }
-        session.needs_proof = session.proven_at + self.settings.fresh_for <= now;
         Ok(Some(session))
     }
 

@@ -30,7 +30,12 @@ pub(in crate::operators) async fn insert_session(
     Ok(())
 }
 
-pub(in crate::operators) async fn find_session(conn: &mut Connection, token_digest: &[u8; 32]) -> Result<Option<LiveSession>, sqlx::Error> {
+/// The session of a token, unless its operator may not sign in any more. It needs no proof if the last one came after `fresh_since`.
+pub(in crate::operators) async fn find_session(
+    conn: &mut Connection,
+    token_digest: &[u8; 32],
+    fresh_since: DateTime<Utc>,
+) -> Result<Option<LiveSession>, sqlx::Error> {
     let found = sqlx::query!(
         r#"select session.id as "session_id: OperatorSessionId", session.created_at as session_created_at, session.last_used_at,
                   coalesce(session.proven_at, session.created_at) as "proven_at!", session.method as "method: Method", operator.totp_enabled_at,
@@ -45,9 +50,7 @@ pub(in crate::operators) async fn find_session(conn: &mut Connection, token_dige
         id: row.session_id,
         created_at: row.session_created_at,
         last_used_at: row.last_used_at,
-        proven_at: row.proven_at,
-        // What time it is, the caller knows.
-        needs_proof: true,
+        needs_proof: row.proven_at <= fresh_since,
         method: row.method,
         operator: Operator {
             id: row.id,

@@ -92,30 +92,22 @@ pub trait Resource: Columns {
 
     /// Returns the error `scope_missing` unless the caller reaches all of this.
     fn require(caller: &Caller, permissions: Permissions) -> Result<(), Problem> {
-        permissions.iter().try_for_each(|(area, scope)| Self::require_one(caller, area, scope))
-    }
-
-    /// Returns the error `scope_missing` unless the caller reaches what this record does.
-    fn require_reach(&self, state: &Self::State, caller: &Caller) -> Result<(), Problem> {
-        self.reaches(state).into_iter().try_for_each(|(area, scope)| Self::require_one(caller, area, scope))
-    }
-
-    /// Returns the error `scope_missing` unless the caller reaches `scope` in `area`.
-    fn require_one(caller: &Caller, area: Area, scope: Scope) -> Result<(), Problem> {
-        match Self::OWNED {
-            Some(_) => caller.require_within_owner(area, scope),
-            None => caller.require(area, scope),
-        }
-    }
-
-    /// The events that [`Resource::EVENT_DATA`] may be of.
-    fn catalogue(_: &Self::State) -> Option<&Catalogue> {
-        None
+        permissions.iter().try_for_each(|(area, scope)| require_one::<Self>(caller, area, scope))
     }
 
     /// Returns the error `scope_missing` unless the caller may list and find records of the kind. Neither shows a secret.
     fn require_reading(caller: &Caller) -> Result<(), Problem> {
         Self::require(&caller.reading(), Self::reading())
+    }
+
+    /// Returns the error `scope_missing` unless the caller reaches what this record does.
+    fn require_reach(&self, state: &Self::State, caller: &Caller) -> Result<(), Problem> {
+        self.reaches(state).into_iter().try_for_each(|(area, scope)| require_one::<Self>(caller, area, scope))
+    }
+
+    /// The events that [`Resource::EVENT_DATA`] may be of.
+    fn catalogue(_: &Self::State) -> Option<&Catalogue> {
+        None
     }
 
     /// The names of the kind. A type that serves a single kind derives them from the constants above.
@@ -145,6 +137,14 @@ pub trait Resource: Columns {
         record: &Record<Self>,
     ) -> impl Future<Output = Result<Map<String, Value>, sqlx::Error>> + Send {
         ready(Ok(record.fields.detail_members()))
+    }
+}
+
+/// Requires `scope` in `area`. A caller who is restricted to one owner reaches only kinds whose records have owners.
+fn require_one<R: Resource>(caller: &Caller, area: Area, scope: Scope) -> Result<(), Problem> {
+    match R::OWNED {
+        Some(_) => caller.require_within_owner(area, scope),
+        None => caller.require(area, scope),
     }
 }
 
