@@ -103,7 +103,7 @@ impl Caller {
         }
     }
 
-    /// Whose share of the company's requests this caller takes; `None` for who is no client of the service.
+    /// Whose share of the company's requests this caller takes; `None` for a caller that is no client of the service.
     pub fn party(&self) -> Option<Party> {
         match (self.who, &self.grant.owner) {
             (_, Some(owner)) => Some(Party::Visitors(owner.clone())),
@@ -144,7 +144,7 @@ impl Caller {
         if self.grant.needs_proof { Err(ProblemCode::FreshSignInRequired.into()) } else { Ok(()) }
     }
 
-    /// The caller as somebody who only reads what has no secrets: nobody proves again who they are for that.
+    /// The caller for reading what has no secrets, for which no operator proves again who they are.
     pub fn reading(&self) -> Cow<'_, Self> {
         if !self.grant.needs_proof {
             return Cow::Borrowed(self);
@@ -212,7 +212,7 @@ mod tests {
             assert_eq!(operator.require(area, Scope::Admin).unwrap_err().code(), ProblemCode::FreshSignInRequired);
             assert!(operator.reading().require(area, Scope::Admin).is_ok());
         }
-        // Who lacks the permission is told that, and need not prove anything.
+        // An operator without the permission is told that, and need not prove anything.
         let viewer = Caller { grant: Grant { reach: Reach::up_to(Scope::Read), ..operator.grant.clone() }, ..operator };
         assert_eq!(viewer.require(Area::Traffic, Scope::Admin).unwrap_err().code(), ProblemCode::ScopeMissing);
     }

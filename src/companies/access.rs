@@ -23,8 +23,8 @@ use crate::kernel::request_id::RequestId;
 /// How often the last use of a key is recorded.
 const LAST_USED_INTERVAL: TimeDelta = TimeDelta::minutes(5);
 
-/// The caller of a request that has no turn yet: who sends a valid API key from an address that it may be used from, or for whom a page asks.
-/// What the caller may not do is refused before the request takes a turn.
+/// The caller of a request that has no turn yet. The request has a valid API key and comes from an address that the key may be used from, or a
+/// page makes it for somebody. What the caller may not do is refused before the request takes a turn.
 #[derive(Debug)]
 pub struct Authenticated {
     /// Who asks.
@@ -91,8 +91,8 @@ where
 }
 
 impl Companies {
-    /// Whether the company is served whose live key has this digest. Unknown ones do not count as the client's: another cell may know them, and who
-    /// asks all cells counts what none of them knows.
+    /// Whether the company is served whose live key has this digest. Unknown ones do not count as the client's: another cell may know them. What
+    /// no cell knows is counted before the cells are asked.
     pub async fn standing_of_key(&self, digest: [u8; 32]) -> Result<Standing, Problem> {
         let now = self.clock.now();
         let key = match self.keys.get(&digest, now) {

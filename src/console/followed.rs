@@ -93,7 +93,7 @@ impl FollowedPages {
 }
 
 impl Follower {
-    /// Whether the page is to be made. Nobody waits for whoever makes it: until it is there, the last copy is shown.
+    /// Whether the page is to be made. Nobody waits for the follower that makes it: until it is there, the last copy is shown.
     pub fn turn(&self) -> Turn {
         let (mut made, now) = (self.made(), Instant::now());
         match &made.region {

@@ -113,7 +113,7 @@ impl FollowedPage {
     /// The region as it is now, or was less than a second ago.
     async fn region(&mut self) -> Option<Arc<str>> {
         match self.follower.turn() {
-            // Whoever may not see the page any more sees no copy of it either.
+            // A visitor who may not see the page any more sees no copy of it either.
             Turn::Copy(copy) => Visitor::from_request_parts(&mut self.parts.clone(), &self.console).await.is_ok().then_some(copy),
             Turn::Make(begun_at) => {
                 let made = region(self.next.clone().run(again(&self.parts)).await).await?;

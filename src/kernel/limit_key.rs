@@ -2,7 +2,7 @@
 //!
 //! A client counts by its [network](crate::kernel::client_address::ClientAddress::network): an IPv4 address, or the /64 of an IPv6 address. A hoster
 //! or a provider gives one customer a /48, which has 65,536 of these networks. So what counts for a /64 counts for its /48 as well, which may have
-//! [`TIMES`] as much. A company and a mobile carrier with many devices stay below that. Who takes another /64 for every request does not.
+//! [`TIMES`] as much. A company and a mobile carrier with many devices stay below that. A client that takes another /64 for every request does not.
 //!
 //! The limits ask the key ([`rate_limit`](crate::kernel::rate_limit), [`tally`](crate::kernel::tally)). So each limit with a network in its key
 //! counts both, and nobody who uses a limit has to think of it.

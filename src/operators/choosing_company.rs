@@ -39,8 +39,8 @@ impl Operators {
         Ok(choices)
     }
 
-    /// Goes on as one of the operators among whom is chosen. Whoever accepts an invitation after a sign-in with the identity provider is bound to that
-    /// person.
+    /// Goes on as one of the operators among whom is chosen. An operator who accepts an invitation after a sign-in with the identity provider is
+    /// bound to that person.
     pub async fn choose_company(&self, step: &OneTimeLink, operator: OperatorId, browser: &Browser) -> Result<Progress, SignInRefusal> {
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
         let mut transaction = conn.begin().await?;

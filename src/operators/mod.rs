@@ -11,8 +11,8 @@
 //! * Whoever is disabled or deleted is signed out by that, and so is everybody who had a password that was replaced.
 //! * A password, a link, a code and the secret behind codes are never stored in plain text; a link, a code and a recovery code work once.
 //! * Nobody can keep an operator out of a browser they know by guessing (`guesses`).
-//! * Nobody lets an operator in, or gives them another role, a link or a way around their second factor, who may do less than the operator
-//!   or may do it for a shorter time or from fewer networks ([`Caller::must_cover`]).
+//! * A caller who may do less than an operator, for a shorter time or from fewer networks neither lets the operator in nor gives them another role, a
+//!   link or a way around their second factor ([`Caller::must_cover`]).
 //! * A copied cookie administers nothing: [`Caller::require`] asks for a proof that is not old, and the proof gives the session another token.
 //! * An operator is told of what happens to their access (`notices`), and their other sessions end when their way in changes.
 //! * An address is nobody's: a company learns nothing of the operators of others, and an invitation keeps no other company from inviting.

@@ -8,8 +8,9 @@
 //! second factor is asked for: how many factors it takes is the provider's decision.
 //!
 //! Somebody who works for several companies is bound in all of them by their first sign-in, so that no company is left in which the next holder of the
-//! address is let in. Who works for no company yet chooses an invitation before it is accepted and bound, even if it is the only one: it may come from
-//! another company than they believe. Beside a company that they work for, an invitation counts for nothing until they open the link in its mail.
+//! address is let in. Somebody who works for no company yet chooses an invitation before it is accepted and bound, even if it is the only one: it may
+//! come from another company than they believe. Beside a company that they work for, an invitation counts for nothing until they open the link in its
+//! mail.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use secrecy::{ExposeSecret, SecretString};

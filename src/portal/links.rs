@@ -114,7 +114,7 @@ impl PortalLink {
         Self { expires_at, sessions_end_at: transaction.caller.grant.until, ..self }
     }
 
-    /// What visitors can do who have the link, and until when the last of them can.
+    /// What visitors with the link can do, and until when the last of them can.
     fn grant(&self, portal: &Portal) -> Grant {
         let networks = AllowedNetworks::try_from(self.allowed_networks.clone()).expect("networks are validated before they are stored");
         let sessions_end_at = self.sessions_end_at.unwrap_or(self.expires_at + portal.settings.session_lifetime);

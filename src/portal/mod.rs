@@ -11,7 +11,7 @@
 //!
 //! * The key of a link and the token of a session are random, shown once and stored as digests.
 //! * A session ends when it is idle, when it is old, and with the next request after its link was revoked.
-//! * A link allows no more than whoever made it, comes from no other networks, and neither it nor its sessions last longer
+//! * A link allows no more than its maker, is used from no other networks, and neither it nor its sessions last longer
 //!   ([`Caller::must_cover`](crate::callers::Caller::must_cover)).
 //! * A link takes the place of a session of another owner only if somebody has said so ([`Portal::would_replace`]).
 //!

@@ -1,5 +1,5 @@
-//! What is asked for by hand of a webhook: tests, replays and explanations. Each sends something or looks far back, and whoever may name the
-//! endpoint could otherwise have it flooded with signed requests. So each webhook has so many a minute, whoever asks.
+//! What is asked for by hand of a webhook: tests, replays and explanations. Each sends something or looks far back, and a party that
+//! names the endpoint could otherwise have it flooded with signed requests. So each webhook has so many a minute, for all who ask together.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;

@@ -59,8 +59,8 @@ impl Delivering {
         Ok(Self { targets, company_clients, sender, permits: Arc::new(Permits::new(settings.concurrency())), traces })
     }
 
-    /// Makes clients for addresses of one other kind that companies name, under the same rules. Not the networks of webhooks are open to them, but
-    /// these: whoever lets deliveries inside need not let key sets and mail servers be asked there.
+    /// Makes clients for addresses of one other kind that companies name, under the same rules. The networks `opened` are open to them, and those of
+    /// webhooks are not: an installation that lets deliveries inside need not let key sets and mail servers be asked there.
     pub fn company_clients(&self, opened: &[IpNet]) -> CompanyClients {
         self.company_clients.opening(opened)
     }

@@ -85,7 +85,7 @@ impl PublishesEvents for ApiKeyRecord {
         companies.forget_keys(company);
     }
 
-    /// Owners are told of a key that may do everything: it outlives whoever has made it.
+    /// Owners are told of a key that may do everything: it outlives the session that has made it.
     async fn follow_up(transaction: &mut RecordTransaction<Companies>, change: &Change<'_, Self>) -> Result<(), Problem> {
         let may_do_everything = |key: &Self| Scopes::from_names(&key.scopes).allow(Scope::Admin);
         let reach = |key: &Self| may_do_everything(key).then(|| (key.allowed_networks.clone(), key.expires_at));

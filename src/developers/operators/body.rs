@@ -30,7 +30,7 @@ impl Editable for OperatorRecord {
             Member::Missing => before.fields.disabled_at,
         };
         let after = Self { email: before.fields.email.clone(), disabled_at, ..before.fields.changed_by(body) };
-        // An operator who was disabled had nothing. The role of one who stays disabled waits for whoever lets them in again, so it counts.
+        // An operator who was disabled had nothing. One who stays disabled gets the role when somebody lets them in again, so it counts.
         let is_let_in_again = before.fields.disabled_at.is_some() && after.disabled_at.is_none();
         let had = (!is_let_in_again).then(|| before.fields.role.grant());
         transaction.caller.must_cover(&after.role.grant(), had.as_ref())?;

@@ -2,7 +2,7 @@
 
 use url::{Host, Url};
 
-/// The address that a secret is for. Of a URL this is the origin: whoever serves an origin serves all of its paths.
+/// The address that a secret is for. Of a URL this is the origin, because one server has all paths of an origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination(String);
 

@@ -5,8 +5,8 @@
 //!
 //! # Destinations
 //!
-//! Whoever may change an address need not know the secret that is sent there. So a secret that is sent to an address which its row names is sealed
-//! for the row and that address ([`SentTo::Named`]): nothing opens it for another one, and a change of the address has to bring the secret along.
+//! A caller who may change an address need not know the secret that is sent there. So a secret that is sent to an address of its row is sealed for
+//! the row and that address ([`SentTo::Named`]): nothing opens it for another one, and a change of the address has to bring the secret along.
 //!
 //! # Rooms
 //!

@@ -3,7 +3,7 @@
 //! The values are keys and passwords, so they are encrypted at rest and never shown. Responses contain [`MASK`] in their place; a
 //! request that sends the mask back keeps the stored value.
 //!
-//! They are sealed for the origin of the URL. Whoever changes the URL to another origin sends them again.
+//! They are sealed for the origin of the URL. A change of the URL to another origin has to bring them along.
 
 use std::collections::BTreeMap;
 
