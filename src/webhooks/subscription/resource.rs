@@ -32,10 +32,11 @@ impl Resource for Subscription {
         self.owner.as_ref()
     }
 
-    /// It reads what its events are about. The webhook of an owner gets only events for this owner, which the company has chosen to publish.
+    /// It reads what its events are about. The webhook of an owner gets only events for this owner, which the company has chosen to publish, so
+    /// that reading events is enough.
     fn reaches(&self, webhooks: &Webhooks) -> Vec<(Area, Scope)> {
         match self.owner {
-            Some(_) => Vec::new(),
+            Some(_) => vec![(Area::Traffic, Scope::Read)],
             None => self.events.areas(&webhooks.catalogue).map(|area| (area, Scope::Read)).collect(),
         }
     }

@@ -272,8 +272,12 @@ async fn a_key_that_reads_nothing_has_nothing_sent_to_it() {
         let body = json!({ "url": receiver.url(), "events": events });
         world.request(Method::POST, path).key(&writer).json(&body).send().await.refused(403, "scope_missing");
     }
+    let of_owner = json!({ "url": receiver.url(), "owner": "tenant-7" });
+    world.request(Method::POST, path).key(&writer).json(&of_owner).send().await.refused(403, "scope_missing");
     let both = world.key_of(world.company, &[Scope::Read, Scope::Write]).await;
-    world.request(Method::POST, path).key(&both).json(&json!({ "url": receiver.url() })).send().await.ok(201);
+    for body in [json!({ "url": receiver.url() }), of_owner] {
+        world.request(Method::POST, path).key(&both).json(&body).send().await.ok(201);
+    }
 }
 
 #[tokio::test]
