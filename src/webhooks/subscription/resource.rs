@@ -14,6 +14,7 @@ use crate::kernel::sealed_values::SEND_AGAIN;
 use crate::members;
 use crate::resources::{Editable, Fields, Member, New, Owned, Record, RecordTransaction, Resource};
 use crate::webhooks::endpoint::{ExtraHeaders, SigningSecret};
+use crate::webhooks::engine::whereabouts;
 use crate::webhooks::subscription::{DisabledReason, Status, Subscription, SubscriptionBody, queries};
 use crate::webhooks::{Webhooks, health};
 
@@ -32,10 +33,11 @@ impl Resource for Subscription {
         self.owner.as_ref()
     }
 
-    /// It reads what its events are about. The webhook of an owner gets only events for this owner, which the company has chosen to publish.
+    /// It reads what its events are about. The webhook of an owner gets only events for this owner, which the company has chosen to publish, so
+    /// that reading events is enough.
     fn reaches(&self, webhooks: &Webhooks) -> Vec<(Area, Scope)> {
         match self.owner {
-            Some(_) => Vec::new(),
+            Some(_) => vec![(Area::Traffic, Scope::Read)],
             None => self.events.areas(&webhooks.catalogue).map(|area| (area, Scope::Read)).collect(),
         }
     }
@@ -92,6 +94,20 @@ async fn leave_room(transaction: &mut RecordTransaction<Webhooks>) -> Result<(),
     Err(FieldErrors::one("url", format!("There are {MAX_OF_OWNER} webhooks, and there can be no more. Delete one that is not needed.")))
 }
 
+/// Refuses a caller who moves a webhook that got events which the caller does not reach, although it does not want them any more: those that wait,
+/// and those that are repeated, would be sent to the new URL.
+async fn must_reach_what_it_got(transaction: &mut RecordTransaction<Webhooks>, webhook: &Record<Subscription>) -> Result<(), Problem> {
+    let beyond = match webhook.fields.owner {
+        Some(_) => Vec::new(),
+        None => transaction.state.catalogue.names_beyond(&transaction.caller.grant),
+    };
+    if beyond.is_empty() || !whereabouts::has_any_of(transaction.conn(), webhook.id, &beyond).await? {
+        return Ok(());
+    }
+    let detail = "The webhook got events that you do not reach, and they can still be sent. Create another webhook instead.";
+    Err(Problem::new(ProblemCode::ScopeMissing).detail(detail))
+}
+
 /// The owner of a new webhook. A caller who is restricted to one owner creates webhooks of that owner alone.
 fn owner_of_new(caller: &Caller, named: Option<Owner>) -> Result<Option<Owner>, Problem> {
     match (&caller.grant.owner, named) {
@@ -140,6 +156,9 @@ impl Editable for Subscription {
         if fields.owner != before.fields.owner {
             // Its deliveries are in the log, and would be shown to the new owner.
             return Err(FieldErrors::one("owner", "The owner of a webhook cannot be changed. Create another webhook instead."));
+        }
+        if fields.url != before.fields.url {
+            must_reach_what_it_got(transaction, before).await?;
         }
         fields.complete(Some(&before.fields), headers, before.id, transaction)?;
         Ok(fields)

@@ -263,6 +263,25 @@ async fn a_developer_operates_a_webhook_that_gets_customers_and_does_not_move_it
 }
 
 #[tokio::test]
+async fn a_developer_does_not_move_a_webhook_that_got_customers_before_its_filter_was_narrowed() {
+    let world = World::new().await;
+    let (_receiver, webhook) = world.subscriber("shop.test").await;
+    let elsewhere = world.endpoint("developer.test").await;
+    world.register(EMAIL).await;
+    world.deliver().await;
+    let one = format!("webhooks/{}", id(&webhook));
+    world.developers(Method::PUT, &one, json!({ "events": ["order.*"] })).await.ok(200);
+    let (desk, one) = (Desk::of(&world, Role::Developer), format!("/developers/int/v1/{one}"));
+    desk.refused(&Method::PUT, &one, &json!({ "url": elsewhere.url() })).await;
+    desk.ask(&Method::PUT, &one, &json!({ "timeout": 20 })).await.unwrap();
+    // One that got none is moved, whatever it was tested with.
+    let other = world.subscribe(&elsewhere, json!({ "events": ["order.*"] })).await;
+    let other = format!("/developers/int/v1/webhooks/{}", id(&other));
+    desk.ask(&Method::POST, &format!("{other}/test"), &json!({ "event": "customer.created" })).await.unwrap();
+    desk.ask(&Method::PUT, &other, &json!({ "url": webhook["url"] })).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_key_that_reads_nothing_has_nothing_sent_to_it() {
     let world = World::new().await;
     let receiver = world.endpoint("writer.test").await;
@@ -272,8 +291,12 @@ async fn a_key_that_reads_nothing_has_nothing_sent_to_it() {
         let body = json!({ "url": receiver.url(), "events": events });
         world.request(Method::POST, path).key(&writer).json(&body).send().await.refused(403, "scope_missing");
     }
+    let of_owner = json!({ "url": receiver.url(), "owner": "tenant-7" });
+    world.request(Method::POST, path).key(&writer).json(&of_owner).send().await.refused(403, "scope_missing");
     let both = world.key_of(world.company, &[Scope::Read, Scope::Write]).await;
-    world.request(Method::POST, path).key(&both).json(&json!({ "url": receiver.url() })).send().await.ok(201);
+    for body in [json!({ "url": receiver.url() }), of_owner] {
+        world.request(Method::POST, path).key(&both).json(&body).send().await.ok(201);
+    }
 }
 
 #[tokio::test]

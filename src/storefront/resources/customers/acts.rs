@@ -254,8 +254,9 @@ impl Storefront {
         self.finish(Locked { transaction, customer }, &["closed_at", "erased_at"]).await
     }
 
-    /// Exporting is reading, but of all there is at once: the audit trail tells who did.
+    /// Exporting is reading, but of all there is at once: it takes `write` too, and the audit trail tells who did.
     async fn export(&self, caller: &Caller, id: CustomerId) -> Result<Value, Problem> {
+        CustomerRecord::require_reading(caller)?;
         CustomerRecord::require(caller, CustomerRecord::writing())?;
         let mut conn = self.pool.acquire().await?;
         let exported = export::export_customer(&mut conn, None, id).await?;
