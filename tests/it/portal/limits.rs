@@ -1,6 +1,7 @@
 //! How much of the service the visitors of one owner use, and what they have sent to their webhooks.
 
 use chrono::TimeDelta;
+use portico::callers::Scope;
 use portico::operators::Role;
 use reqwest::Method;
 use serde_json::json;
@@ -19,13 +20,21 @@ async fn a_webhook_is_tested_sixty_times_a_minute_whoever_asks() {
     let mut tab = world.visitor("7").await;
     tab.open(&page).await;
     let fields = [("event", "order.created")];
-    for _ in 0..60 {
+    for _ in 0..30 {
         assert_eq!(tab.send(&format!("{page}/test"), &fields).await.status, 200);
     }
     assert_eq!(tab.send(&format!("{page}/test"), &fields).await.status, 429);
-    assert_eq!(world.count("select count(*) from waiting").await, 60, "the others are not sent");
-    // It is the endpoint that is spared: the company's server sends no more either, and nobody repeats or explains.
+    assert_eq!(world.count("select count(*) from waiting").await, 30, "the others are not sent");
+    // The visitor leaves half of them to the company, and a key that only reads does too.
     let test = async |id: &str| world.developers(Method::POST, &format!("webhooks/{id}/test"), json!({})).await;
+    let first = world.publish_to(Some("8"), "a").await;
+    let reading = world.key_of(world.company, &[Scope::Read]).await;
+    let path = format!("/developers/int/v1/events/{first}/explain?webhook={}", id(&webhook));
+    world.request(Method::GET, &path).key(&reading).send().await.refused(429, "rate_limited");
+    for _ in 0..30 {
+        test(id(&webhook)).await.ok(201);
+    }
+    // It is the endpoint that is spared: the company's server sends no more either, and nobody repeats or explains.
     test(id(&webhook)).await.refused(429, "rate_limited");
     let replay = json!({ "since": world.clock.now() });
     world.developers(Method::POST, &format!("webhooks/{}/replay", id(&webhook)), replay).await.refused(429, "rate_limited");
