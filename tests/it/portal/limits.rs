@@ -107,6 +107,27 @@ async fn the_pages_of_one_owner_or_operator_have_a_limit_of_their_own() {
 }
 
 #[tokio::test]
+async fn tokens_of_no_session_are_looked_up_six_hundred_times_a_minute() {
+    let world = World::new().await;
+    let orders = "/console/records/fleet/orders";
+    for (cookie, page) in [("portico-portal", LIST), ("portico-session", orders)] {
+        let mut stranger = world.tab().from("203.0.113.66");
+        let mut looked_up = 0;
+        loop {
+            stranger.cookies.insert(cookie.to_owned(), "made-up".to_owned());
+            if stranger.open(page).await.status == 429 {
+                break;
+            }
+            looked_up += 1;
+            assert!(looked_up < 5_000, "there is no limit");
+        }
+        assert!(looked_up >= 600, "{looked_up}");
+    }
+    assert_eq!(world.visitor("7").await.open(LIST).await.status, 200);
+    assert_eq!(world.signed_in(Role::Owner).await.open(orders).await.status, 200);
+}
+
+#[tokio::test]
 async fn a_company_whose_keys_are_out_of_requests_still_has_its_console() {
     let world = World::with(&[("companies.requests_per_minute", "1")]).await;
     let mut tab = world.signed_in(Role::Owner).await;
