@@ -78,8 +78,14 @@ impl Portal {
     }
 
     /// The session of this token, unless it has ended, its link was revoked, or the link is for other networks than the client's. Nobody works
-    /// for a company that is not served.
+    /// for a company that is not served. A client that sends too many tokens of no live session is refused before they are looked up.
     pub async fn find_session(&self, token: &SessionToken, client: ClientAddress) -> Result<Option<LiveSession>, Problem> {
+        let limited = self.unknown_sessions.look_up(client.network(), Box::pin(self.find_live(token, client))).await;
+        let (found, _) = limited.map_err(|status| status.problem())?;
+        found
+    }
+
+    async fn find_live(&self, token: &SessionToken, client: ClientAddress) -> Result<Option<LiveSession>, Problem> {
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
         let Some(found) = queries::find_session(&mut conn, &token.digest()).await? else { return Ok(None) };
         let old_at = found.created_at + self.settings.session_lifetime;
@@ -114,6 +120,7 @@ impl Portal {
     /// Deletes sessions that have ended, and links that ended long ago. A periodic task calls it about once a minute.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         self.unknown_keys.sweep();
+        self.unknown_sessions.sweep();
         let (now, mut conn) = (self.clock.now(), self.pool.acquire_patient().await?);
         let (idle_since, began) = (now - self.settings.idle_timeout, now - self.settings.session_lifetime);
         queries::delete_ended(&mut conn, idle_since, began, (now - KEPT).min(began)).await

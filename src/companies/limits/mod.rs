@@ -32,6 +32,8 @@ use crate::kernel::rate_limit::{LocalRateLimiter, RateLimitStatus};
 
 /// How many requests of one company wait for their turn, each for three seconds at most. More are refused at once.
 const MAX_WAITING: usize = 100;
+/// How many bodies of one company are on their way. They are held in memory meanwhile. One that is there when it is asked for does not count.
+const MAX_ARRIVING: usize = 150;
 
 /// `[companies]`
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -59,6 +61,7 @@ struct Limits {
     of_pages: LocalRateLimiter<(CompanyId, Party)>,
     changes_of_visitors: LocalRateLimiter<(CompanyId, Party)>,
     lines: Lines<CompanyId, Party>,
+    arriving: Lines<CompanyId, Party>,
     at_once: u32,
 }
 
@@ -72,6 +75,7 @@ impl RequestLimits {
             of_pages: LocalRateLimiter::new(settings.page_requests_per_minute),
             changes_of_visitors: LocalRateLimiter::new(settings.visitor_changes_per_minute),
             lines: Lines::shared(usize::try_from(at_once).unwrap_or(usize::MAX / 2), MAX_WAITING),
+            arriving: Lines::shared(MAX_ARRIVING, 0),
             at_once,
         }))
     }
@@ -132,6 +136,8 @@ struct Admitted {
     /// Who is to have a turn.
     party: Option<(CompanyId, Party)>,
     turn: Option<Turn<CompanyId, Party>>,
+    /// The place of the body that is on its way.
+    arriving: Option<Turn<CompanyId, Party>>,
     /// Why the body was not read to its end.
     refusal: Option<Problem>,
 }
@@ -188,9 +194,22 @@ impl Admission {
 }
 
 impl Admitting {
+    /// Takes a place for a body that has not arrived yet. A request of nobody takes none.
+    fn await_body(&self) -> Result<(), Problem> {
+        let mut admitted = self.admitted();
+        let Some((company, party)) = admitted.party.clone().filter(|_| admitted.arriving.is_none()) else { return Ok(()) };
+        let Ok(Entered::Turn(place)) = self.limits.0.arriving.enter(company, party) else {
+            return Err(Problem::new(ProblemCode::RateLimited)
+                .detail(format!("The company has {MAX_ARRIVING} bodies on their way at most, and one key four fifths of them.")));
+        };
+        admitted.arriving = Some(place);
+        Ok(())
+    }
+
     /// Takes a turn if it comes at once, otherwise a place in the line. A request of nobody takes none.
     fn begin(&self) -> Result<Option<Waiting<CompanyId, Party>>, Problem> {
         let mut admitted = self.admitted();
+        admitted.arriving = None;
         let Some((company, party)) = admitted.party.take() else { return Ok(None) };
         let limits = &self.limits.0;
         if let Some(status) = limits.count_permitted(company, &party, self.changes) {

@@ -50,9 +50,13 @@ impl HttpBody for QueuedBody {
         loop {
             let this = &mut *self;
             let begun = match &mut this.stage {
-                Stage::Arriving => match ready!(Pin::new(&mut this.body).poll_frame(context)) {
-                    Some(frame) => return Poll::Ready(Some(frame)),
-                    None => this.admitting.begin(),
+                Stage::Arriving => match Pin::new(&mut this.body).poll_frame(context) {
+                    Poll::Ready(Some(frame)) => return Poll::Ready(Some(frame)),
+                    Poll::Ready(None) => this.admitting.begin(),
+                    Poll::Pending => match this.admitting.await_body() {
+                        Ok(()) => return Poll::Pending,
+                        Err(refusal) => Err(refusal),
+                    },
                 },
                 Stage::Waiting(turn) => {
                     let turn = ready!(turn.as_mut().poll(context));

@@ -52,9 +52,12 @@ impl FromRequestParts<Console> for Visitor {
         if console.is_portal() {
             return Self::of_portal(parts, console).await;
         }
+        let Ok(client) = ClientAddress::from_request_parts(parts, console).await;
         let token = Cookie::Session.read(&parts.headers, console.secure).map(|value| SessionToken::claimed(&value));
         let session = match &token {
-            Some(token) => console.operators.find_session(token).boxed().await.map_err(|error| PageError::from(error).into_response())?,
+            Some(token) => {
+                console.operators.find_session(token, client).boxed().await.map_err(|error| PageError::from(error).into_response())?
+            }
             None => None,
         };
         let (Some(token), Some(session)) = (token, session) else { return Err(to_sign_in(parts).into_response()) };

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
@@ -48,9 +47,9 @@ pub async fn with_key(
     body: Unread<Bytes>,
 ) -> Result<Response, Problem> {
     caller.require(Area::Business, Scope::Callbacks)?;
-    let body = read(body.read().await)?;
     let counted = caller.who.id().unwrap_or_else(|| caller.company.uuid());
-    gateways.throttled((counted, client), gateways.take_from_company(&caller, headers, body)).await
+    let taking = async { gateways.take_from_company(&caller, headers, read(body).await?).await };
+    gateways.throttled((counted, client), taking).await
 }
 
 /// `POST /webhooks/{gateway}`: for gateways that cannot send an API key.
@@ -60,16 +59,17 @@ pub async fn without_key(
     request: RequestId,
     client: ClientAddress,
     headers: HeaderMap,
-    body: Result<Bytes, BytesRejection>,
+    body: Unread<Bytes>,
 ) -> Result<Response, Problem> {
     let id: GatewayId = gateway.parse().map_err(|_| ProblemCode::GatewayNotConfigured)?;
-    let body = read(body)?;
+    // Before the body, so that a stranger has none received without knowing a gateway.
     let found = gateways.find_named(id, client).await?;
-    gateways.throttled((id.uuid(), client), gateways.take_from_gateway(found, request, headers, body)).await
+    let taking = async { gateways.take_from_gateway(found, request, headers, read(body).await?).await };
+    gateways.throttled((id.uuid(), client), taking).await
 }
 
-fn read(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Problem> {
-    body.map_err(|refused| ProblemCode::of_status(refused.status()).into())
+async fn read(body: Unread<Bytes>) -> Result<Bytes, Problem> {
+    body.read().await.map_err(|refused| ProblemCode::of_status(refused.status()).into())
 }
 
 impl Gateways {

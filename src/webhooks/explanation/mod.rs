@@ -21,7 +21,7 @@ impl Webhooks {
         Delivery::require(caller, Delivery::reading())?;
         let subscription = operations::find::<Subscription>(self, caller, webhook).await?.record;
         let (mut conn, now) = (self.pool().acquire().await?, self.clock.now());
-        by_hand::count(&mut conn, &[webhook.uuid()], now).await?;
+        by_hand::count(&mut conn, caller, &[webhook.uuid()], now).await?;
         let published = whereabouts::find_event(&mut conn, caller, event).await?.ok_or(ProblemCode::RecordNotFound)?;
         let whereabouts = whereabouts::find(&mut conn, caller.company, event, webhook).await?;
         let facts = Facts { webhook, registered_at: subscription.created_at, subscription: subscription.fields, published, whereabouts };

@@ -46,7 +46,7 @@ impl Webhooks {
         transaction.lock_shared::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
         moving::must_have_its_log(transaction.conn(), caller.company).await?;
         let now = transaction.now;
-        by_hand::count(transaction.conn(), &[id.uuid()], now).await?;
+        by_hand::count(transaction.conn(), caller, &[id.uuid()], now).await?;
         let wanted = request.wanted(now);
         let expected = repeat::count_repeated(transaction.conn(), id, wanted).await?;
         transaction.commit().await?;
@@ -70,7 +70,7 @@ impl Webhooks {
         transaction.lock_shared::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
         moving::must_have_its_log(transaction.conn(), caller.company).await?;
         let now = transaction.now;
-        by_hand::count(transaction.conn(), &[id.uuid()], now).await?;
+        by_hand::count(transaction.conn(), caller, &[id.uuid()], now).await?;
         let wanted = request.wanted(now);
         let (until, expected) = (wanted.until, repeat::count_repeated(transaction.conn(), id, wanted).await?);
         let shown = transaction.insert(replay, Replay::new(id, request, until, expected)).await?;
@@ -91,7 +91,7 @@ impl Webhooks {
         let subscription = transaction.show::<Delivery>(id).await?.record.fields.subscription_id;
         let deleted = || Problem::new(ProblemCode::RecordNotFound).detail("The webhook of the delivery was deleted.");
         transaction.lock_shared::<Subscription>(subscription).await?.ok_or_else(deleted)?;
-        by_hand::count(transaction.conn(), &[subscription.uuid()], now).await?;
+        by_hand::count(transaction.conn(), caller, &[subscription.uuid()], now).await?;
         if repeat::is_open(transaction.conn(), id).await? {
             return Err(ProblemCode::DeliveryOpen.into());
         }
@@ -116,7 +116,7 @@ impl Webhooks {
             return Ok(Once::repeated(before.count));
         }
         let webhooks = repeat::repeat_event(transaction.conn(), caller, id, count_only, now).await?.ok_or(ProblemCode::RecordNotFound)?;
-        by_hand::count(transaction.conn(), &webhooks, now).await?;
+        by_hand::count(transaction.conn(), caller, &webhooks, now).await?;
         let made = i64::try_from(webhooks.len()).unwrap_or(i64::MAX);
         if let Some(key) = &key {
             queries::record_count(transaction.conn(), caller.company, key, made).await?;

@@ -104,7 +104,7 @@ impl Webhooks {
             Status::Disabled => return Err(ProblemCode::WebhookDisabled.into()),
         }
         let now = transaction.now;
-        by_hand::count(transaction.conn(), &[id.uuid()], now).await?;
+        by_hand::count(transaction.conn(), caller, &[id.uuid()], now).await?;
         let event = match test {
             Some(sample) => publish(&mut transaction, sample, subscription.fields.owner).await?,
             None => announce_itself(&mut transaction, subscription).await?,

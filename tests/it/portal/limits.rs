@@ -1,6 +1,7 @@
 //! How much of the service the visitors of one owner use, and what they have sent to their webhooks.
 
 use chrono::TimeDelta;
+use portico::callers::Scope;
 use portico::operators::Role;
 use reqwest::Method;
 use serde_json::json;
@@ -19,13 +20,21 @@ async fn a_webhook_is_tested_sixty_times_a_minute_whoever_asks() {
     let mut tab = world.visitor("7").await;
     tab.open(&page).await;
     let fields = [("event", "order.created")];
-    for _ in 0..60 {
+    for _ in 0..30 {
         assert_eq!(tab.send(&format!("{page}/test"), &fields).await.status, 200);
     }
     assert_eq!(tab.send(&format!("{page}/test"), &fields).await.status, 429);
-    assert_eq!(world.count("select count(*) from waiting").await, 60, "the others are not sent");
-    // It is the endpoint that is spared: the company's server sends no more either, and nobody repeats or explains.
+    assert_eq!(world.count("select count(*) from waiting").await, 30, "the others are not sent");
+    // The visitor leaves half of them to the company, and a key that only reads does too.
     let test = async |id: &str| world.developers(Method::POST, &format!("webhooks/{id}/test"), json!({})).await;
+    let first = world.publish_to(Some("8"), "a").await;
+    let reading = world.key_of(world.company, &[Scope::Read]).await;
+    let path = format!("/developers/int/v1/events/{first}/explain?webhook={}", id(&webhook));
+    world.request(Method::GET, &path).key(&reading).send().await.refused(429, "rate_limited");
+    for _ in 0..30 {
+        test(id(&webhook)).await.ok(201);
+    }
+    // It is the endpoint that is spared: the company's server sends no more either, and nobody repeats or explains.
     test(id(&webhook)).await.refused(429, "rate_limited");
     let replay = json!({ "since": world.clock.now() });
     world.developers(Method::POST, &format!("webhooks/{}/replay", id(&webhook)), replay).await.refused(429, "rate_limited");
@@ -95,6 +104,27 @@ async fn the_pages_of_one_owner_or_operator_have_a_limit_of_their_own() {
     opened(&mut operator, "/console/records/fleet/orders").await;
     // Neither is in the way of the company's servers.
     world.api(Method::GET, "/fleet/int/v1/orders").send().await.ok(200);
+}
+
+#[tokio::test]
+async fn tokens_of_no_session_are_looked_up_six_hundred_times_a_minute() {
+    let world = World::new().await;
+    let orders = "/console/records/fleet/orders";
+    for (cookie, page) in [("portico-portal", LIST), ("portico-session", orders)] {
+        let mut stranger = world.tab().from("203.0.113.66");
+        let mut looked_up = 0;
+        loop {
+            stranger.cookies.insert(cookie.to_owned(), "made-up".to_owned());
+            if stranger.open(page).await.status == 429 {
+                break;
+            }
+            looked_up += 1;
+            assert!(looked_up < 5_000, "there is no limit");
+        }
+        assert!(looked_up >= 600, "{looked_up}");
+    }
+    assert_eq!(world.visitor("7").await.open(LIST).await.status, 200);
+    assert_eq!(world.signed_in(Role::Owner).await.open(orders).await.status, 200);
 }
 
 #[tokio::test]

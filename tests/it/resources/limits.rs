@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use futures::StreamExt;
 use futures::future::{join, join_all};
+use futures::stream::FuturesUnordered;
 use portico::callers::Scope;
 use reqwest::Method;
 use serde_json::json;
@@ -111,6 +113,32 @@ async fn twelve_bodies_that_do_not_come_stop_nobody() {
         one.complete("{}").await;
         assert_eq!(one.status().await, "201");
     }
+}
+
+#[tokio::test]
+async fn one_key_has_so_many_bodies_on_their_way_and_leaves_places_to_others() {
+    let world = World::new().await;
+    let [first, second] = [world.key_of(world.company, &[Scope::Write]).await, world.key_of(world.company, &[Scope::Write]).await];
+    let mut slow = Vec::new();
+    for _ in 0..125 {
+        slow.push(WithoutBody::send(&world, &Method::POST, "/fleet/int/v1/orders", &first).await);
+    }
+    let mut answers: FuturesUnordered<_> = slow.iter_mut().map(|one| one.status()).collect();
+    for _ in 0..5 {
+        assert_eq!(answers.next().await.as_deref(), Some("429"), "120 are on their way");
+    }
+    drop(answers);
+    let mut other = WithoutBody::send(&world, &Method::POST, "/fleet/int/v1/orders", &second).await;
+    other.complete("{}").await;
+    assert_eq!(other.status().await, "201");
+}
+
+#[tokio::test]
+async fn no_callback_of_a_stranger_is_waited_for() {
+    let world = World::new().await;
+    let path = format!("/webhooks/{NOBODY}");
+    assert_eq!(WithoutBody::send(&world, &Method::POST, &path, "nobody").await.status().await, "404", "no gateway has this id");
+    assert_eq!(WithoutBody::send(&world, &Method::POST, "/webhooks", "nobody").await.status().await, "401");
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@
 mod queue;
 
 use std::collections::HashMap;
+use std::iter;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -202,19 +203,19 @@ impl<K: LimitKey + Copy, M: Clone + Eq> Shared<K, M> {
         free > 0 && (held == 0 || !self.is_shared || held < SHARE.saturating_mul(free - 1))
     }
 
-    /// Ends a turn, which the next one gets.
+    /// Ends a turn, which the next one gets. The member that has ended one has more room than before, so one of its own may begin as well.
     fn end(self: &Arc<Self>, caller: K, member: &M) {
-        let next = {
+        let begun = {
             let mut lines = self.lock();
             let Some(line) = lines.get_mut(&caller) else { return };
             line.end(member);
-            let next = line.take_next(|held, free| self.has_room(held, free));
+            let begun: Vec<_> = iter::from_fn(|| line.take_next(|held, free| self.has_room(held, free))).collect();
             if line.is_empty() {
                 lines.remove(&caller);
             }
-            next
+            begun
         };
-        if let Some(Waiter { member, called, .. }) = next {
+        for Waiter { member, called, .. } in begun {
             // A waiter who has gone meanwhile drops the turn, and the one behind gets it.
             drop(called.send(TurnInLine { shared: Arc::clone(self), caller, member }));
         }
@@ -354,6 +355,24 @@ mod tests {
         drop(of_d);
         assert!(of_a.now_or_never().is_some());
         drop(greedy);
+        assert!(lines.0.lock().is_empty());
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_whose_share_allows_a_turn_that_nobody_has() {
+        let lines = Lines::shared(11, 100);
+        let (held, mut others) = (turns(&lines, 'a', 5), turns(&lines, 'b', 4));
+        assert_eq!((held.len(), others.len()), (5, 4));
+        let wait = |member: char| match lines.enter("group", member).unwrap() {
+            Entered::Waiting(waiting) => Box::pin(waiting.turn()),
+            Entered::Turn(_) => panic!("{member} has a turn at once"),
+        };
+        let (mut of_a, mut of_b) = (wait('a'), wait('b'));
+        assert!(poll!(&mut of_a).is_pending() && poll!(&mut of_b).is_pending());
+        others.pop();
+        // Its end makes room for the first one who waits, and for one of its own.
+        let begun = [of_a, of_b].map(|waiting| waiting.now_or_never().expect("its turn has come").unwrap());
+        drop((held, others, begun));
         assert!(lines.0.lock().is_empty());
     }
 }
