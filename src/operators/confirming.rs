@@ -13,6 +13,7 @@ use crate::operators::queries;
 use crate::operators::session::{LiveSession, SessionToken};
 use crate::operators::sign_in::SignInRefusal;
 use crate::operators::state::Operators;
+use crate::operators::totp;
 
 /// What proves who an operator is, beside another sign-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +43,14 @@ impl Operators {
         }
         let before = browser.session.as_ref().ok_or(SignInRefusal::LinkEnded)?;
         let (now, token) = (self.clock.now(), SessionToken::generate());
-        let digests = (&before.digest(), &token.digest());
-        let noted = queries::note_proof(&mut self.pool.acquire().await?, session.id, digests, now).await?;
-        if noted { Ok(token) } else { Err(SignInRefusal::LinkEnded) }
+        let mut conn = self.pool.acquire().await?;
+        let mut transaction = conn.begin().await?;
+        totp::forget_offer(&mut transaction, session.operator.id).await?;
+        if !queries::note_proof(&mut transaction, session.id, (&before.digest(), &token.digest()), now).await? {
+            return Err(SignInRefusal::LinkEnded);
+        }
+        transaction.commit().await?;
+        Ok(token)
     }
 
     /// Counts as a sign-in does: a thief of a cookie has no more guesses than anybody else.

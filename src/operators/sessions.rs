@@ -48,6 +48,11 @@ impl Operators {
         Ok(Some(session))
     }
 
+    /// What the forms of a session carry. It stays when a proof gives the session another token, so that what is typed in other tabs can be sent.
+    pub fn form_token(&self, session: &LiveSession) -> String {
+        hex::encode(self.key.mac("forms of the console", session.id.to_string().as_bytes()))
+    }
+
     /// The live sessions of an operator, the latest first.
     pub async fn list_sessions(&self, operator: OperatorId) -> Result<Vec<OperatorSession>, sqlx::Error> {
         let now = self.clock.now();

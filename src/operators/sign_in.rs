@@ -24,7 +24,7 @@ use crate::operators::purpose::Purpose;
 use crate::operators::queries::{self, Candidate};
 use crate::operators::session::{Method, NewSession, SessionToken};
 use crate::operators::state::Operators;
-use crate::operators::totp::CodeRefusal;
+use crate::operators::totp::{self, CodeRefusal};
 
 /// How long a company can be chosen after the first factor was proven, and then the second factor be proven.
 const STEP: TimeDelta = TimeDelta::minutes(10);
@@ -186,6 +186,7 @@ impl Operators {
         let mut transaction = conn.begin().await?;
         // Holds the row, so that whoever disables or deletes the operator at this moment ends the session too.
         let is_first = queries::record_sign_in(&mut transaction, operator.id, now).await?.ok_or(SignInRefusal::Wrong)?;
+        totp::forget_offer(&mut transaction, operator.id).await?;
         let is_known = browser.known.as_ref().is_some_and(|proof| KnownBrowser::number(&self.key, &operator.email, proof).is_some());
         if !is_first && !is_known {
             notices::tell(&mut transaction, operator.id, Notice::SignIn, Some(&session.address), now).await?;

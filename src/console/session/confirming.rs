@@ -2,15 +2,14 @@
 
 use askama::Template;
 use axum::extract::{Query, State};
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use secrecy::SecretString;
 
 use crate::console::Console;
 use crate::console::addresses::with_query;
 use crate::console::session::Visitor;
-use crate::console::session::cookies::Cookie;
-use crate::console::session::entering::{ProofForm, explain, own_page};
+use crate::console::session::entering::{ProofForm, explain, going_on, own_page};
 use crate::console::session::sign_in::{Destination, ProviderLink};
 use crate::console::shell::{Page, PageError, Ui};
 use crate::operators::{Proof, SignInRefusal};
@@ -48,11 +47,7 @@ pub(super) async fn submit(State(console): State<Console>, ProofForm { form, bro
     let typed = SecretString::from(form.raw("proof").unwrap_or_default());
     let visitor = form.visitor;
     match console.operators.confirm(visitor.session()?, &typed, &browser).await {
-        Ok(token) => {
-            let mut response = Redirect::to(own_page(&then)).into_response();
-            response.headers_mut().append(header::SET_COOKIE, Cookie::Session.set(token.reveal(), console.secure));
-            Ok(response)
-        }
+        Ok(token) => Ok(going_on(&console, &token, Redirect::to(own_page(&then)).into_response())),
         // Somebody has ended the session, or a proof in another tab has given it another token.
         Err(SignInRefusal::LinkEnded) => Ok(Redirect::to(&with_query("/console/sign-in", [("then", own_page(&then))])).into_response()),
         Err(refusal) => {

@@ -75,6 +75,12 @@ pub(super) fn enter(console: &Console, signed_in: &SignedIn, then: &str) -> Resp
     response
 }
 
+/// A response to somebody who has proven again who they are, with the token that their session has from now on.
+pub(super) fn going_on(console: &Console, token: &SessionToken, mut response: Response) -> Response {
+    response.headers_mut().append(header::SET_COOKIE, Cookie::Session.set(token.reveal(), console.secure));
+    response
+}
+
 /// `then` if it is a page of the console, otherwise the first page: a link must not lead to another site.
 pub(super) fn own_page(then: &str) -> &str {
     let below = then.strip_prefix(HOME).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']));

@@ -1,7 +1,7 @@
 //! Who is signed in or has opened a link of the portal, and which forms are theirs.
 //!
 //! The session is a random token in a cookie that scripts cannot read and other sites do not send; the database has its digest. A form
-//! carries a token that is derived from it. What decides who gets in needs a proof that is not old; `confirming` asks for one.
+//! carries a token of its session. What decides who gets in needs a proof that is not old; `confirming` asks for one.
 
 mod account;
 mod company;

@@ -59,7 +59,7 @@ fn refuse(console: &Console, parts: &Parts, refusal: ProviderRefusal) -> Result<
         }
         ProviderRefusal::AnotherPerson => (
             StatusCode::FORBIDDEN,
-            "Somebody else at the provider signs in as the operator with your address. Ask an owner for an invitation.",
+            "Somebody else at the provider signs in as the operator with your address. Ask an owner to delete that operator and to invite you.",
         ),
         ProviderRefusal::Provider(VerifyError::NotVerified(flaw)) => {
             tracing::warn!(%flaw, "an operator's sign-in with the provider was refused");

@@ -8,7 +8,7 @@ use secrecy::ExposeSecret;
 
 use crate::console::Console;
 use crate::console::session::Visitor;
-use crate::console::session::entering::ProofForm;
+use crate::console::session::entering::{ProofForm, going_on};
 use crate::console::shell::{Moment, Page, PageError, Ui};
 use crate::operators::{Browser, CodeRefusal, Enrolment, RecoveryCode};
 
@@ -56,9 +56,9 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor) -> Re
 
 /// `POST /console/account/totp`: the first code.
 pub(super) async fn enable(State(console): State<Console>, form: ProofForm) -> Result<Response, PageError> {
-    let (visitor, code, _) = code_of(form);
-    match console.operators.enable_totp(&visitor.caller, visitor.session()?, &code).await {
-        Ok(codes) => Ok(recovery_codes(visitor.ui, &codes)),
+    let (visitor, code, browser) = code_of(form);
+    match console.operators.enable_totp(&visitor.caller, visitor.session()?, &code, &browser).await {
+        Ok((codes, token)) => Ok(going_on(&console, &token, recovery_codes(visitor.ui, &codes))),
         Err(refusal) => refuse(&console, visitor, refusal).await,
     }
 }
@@ -67,7 +67,7 @@ pub(super) async fn enable(State(console): State<Console>, form: ProofForm) -> R
 pub(super) async fn disable(State(console): State<Console>, form: ProofForm) -> Result<Response, PageError> {
     let (visitor, code, browser) = code_of(form);
     match console.operators.disable_totp(&visitor.caller, visitor.session()?, &code, &browser).await {
-        Ok(()) => Ok(Redirect::to("/console/account?done=saved").into_response()),
+        Ok(token) => Ok(going_on(&console, &token, Redirect::to("/console/account?done=saved").into_response())),
         Err(refusal) => refuse(&console, visitor, refusal).await,
     }
 }
@@ -76,7 +76,7 @@ pub(super) async fn disable(State(console): State<Console>, form: ProofForm) -> 
 pub(super) async fn renew(State(console): State<Console>, form: ProofForm) -> Result<Response, PageError> {
     let (visitor, code, browser) = code_of(form);
     match console.operators.renew_recovery_codes(&visitor.caller, visitor.session()?, &code, &browser).await {
-        Ok(codes) => Ok(recovery_codes(visitor.ui, &codes)),
+        Ok((codes, token)) => Ok(going_on(&console, &token, recovery_codes(visitor.ui, &codes))),
         Err(refusal) => refuse(&console, visitor, refusal).await,
     }
 }

@@ -39,7 +39,7 @@ impl Visitor {
         self.session.as_ref().ok_or(PageError::NOT_FOUND)
     }
 
-    /// The token that forms of this session carry.
+    /// The token that forms of this session of the portal carry.
     fn form_token(token: &str) -> String {
         hex::encode(hmac_sha256(token.as_bytes(), &[b"forms of the console"]))
     }
@@ -60,14 +60,15 @@ impl FromRequestParts<Console> for Visitor {
             }
             None => None,
         };
-        let (Some(token), Some(session)) = (token, session) else { return Err(to_sign_in(parts).into_response()) };
+        let Some(session) = session else { return Err(to_sign_in(parts).into_response()) };
         if console.operators.must_enrol(&session) && !is_open_without_second_factor(parts) {
             return Err(Redirect::to(totp::PAGE).into_response());
         }
         let company = company_of(console, &session).boxed().await.map_err(|error| PageError::from(error).into_response())?;
         let caller = session.caller(RequestId::of(parts));
         let mut ui = Ui::of(parts, console);
-        ui.sign_in(&session.operator, company, &caller, &console.kinds, console.has_mailbox, Self::form_token(token.reveal()));
+        let form_token = console.operators.form_token(&session);
+        ui.sign_in(&session.operator, company, &caller, &console.kinds, console.has_mailbox, form_token);
         Ok(Self { session: Some(session), caller, ui })
     }
 }

@@ -89,7 +89,7 @@ impl PublishesEvents for OperatorRecord {
 
     async fn follow_up(transaction: &mut RecordTransaction<Operators>, change: &Change<'_, Self>) -> Result<(), Problem> {
         let now = transaction.now;
-        if change.newly(|operator| Some(operator.role)).is_some() {
+        if change.newly(|operator| operator.disabled_at.is_none().then_some(operator.role)).is_some() {
             tell_of_role(transaction, change.record()).await?;
         }
         match change {

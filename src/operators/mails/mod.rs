@@ -64,15 +64,16 @@ impl Operators {
         });
     }
 
-    /// Sends the mails and notices that are due.
+    /// Sends the notices and mails that are due. Notices come first: they are limited, while anybody who administers makes as many invitations as
+    /// they like.
     pub async fn send_mails(&self) -> Result<(), sqlx::Error> {
+        self.send_notices().await?;
         loop {
             let now = self.clock.now();
             let due = queries::claim_mail(&mut self.pool.acquire().await?, now, now + LEASE).await?;
-            let Some(due) = due else { break };
+            let Some(due) = due else { return Ok(()) };
             self.send_mail(due, now).await?;
         }
-        self.send_notices().await
     }
 
     async fn send_mail(&self, due: Due, now: DateTime<Utc>) -> Result<(), sqlx::Error> {

@@ -45,7 +45,7 @@ pub enum Notice {
     RecoveryCodes,
     /// The identity provider signs the operator in from now on.
     Provider,
-    /// An operator was invited, or has another role. The detail is who, and which role.
+    /// An operator was let in, for the first time or again, or has another role. The detail is who, and which role.
     Role,
     /// An API key with the scope `admin` was made or changed. The detail is its id.
     AdminKey,
@@ -115,11 +115,11 @@ impl Operators {
     }
 
     async fn send_notice(&self, due: Due, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-        let Due { id, operator, email, name, language, company, about, detail, happened_at, failures, is_deleted } = due;
+        let Due { id, operator, email, name, language, company, about, detail, happened_at, failures } = due;
         let mut conn = self.pool.acquire().await?;
         let company = companies::company_name(&mut conn, company).await?;
         // Without a mail server nobody is told, and nothing piles up.
-        let (Ok(to), false, true) = (EmailAddress::parse(&email), is_deleted, self.mail.is_available()) else {
+        let (Ok(to), true) = (EmailAddress::parse(&email), self.mail.is_available()) else {
             return queries::delete_notice(&mut conn, id).await;
         };
         drop(conn);

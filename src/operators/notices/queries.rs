@@ -20,8 +20,6 @@ pub(super) struct Due {
     pub(super) happened_at: DateTime<Utc>,
     /// Number of failed attempts.
     pub(super) failures: i32,
-    /// Whether the operator was deleted meanwhile. A disabled operator is told: a thief may have done that, too.
-    pub(super) is_deleted: bool,
 }
 
 pub(super) async fn store_notice(
@@ -45,7 +43,7 @@ pub(super) async fn store_notice(
     Ok(())
 }
 
-/// Takes a lease on one due notice, until `until`.
+/// Takes a lease on one due notice, until `until`. An operator who was disabled or deleted meanwhile is told as well: a thief may have done that.
 pub(super) async fn claim_notice(conn: &mut Connection, now: DateTime<Utc>, until: DateTime<Utc>) -> Result<Option<Due>, sqlx::Error> {
     sqlx::query_as!(
         Due,
@@ -56,8 +54,7 @@ pub(super) async fn claim_notice(conn: &mut Connection, now: DateTime<Utc>, unti
            )
            select claimed.id as "id!: LetterId", operators.id as "operator: OperatorId", email, name, language as "language: MailLanguage",
                   company_id as "company: CompanyId", about as "about!: Notice", detail as "detail?", happened_at as "happened_at!",
-                  failures as "failures!",
-                  deleted_at is not null as "is_deleted!"
+                  failures as "failures!"
            from claimed join operators on operators.id = claimed.operator_id"#,
         now,
         until,

@@ -33,7 +33,10 @@ type Words = (&'static str, String, &'static str);
 fn english(about: Notice, detail: &str) -> Words {
     let own = "If it was not you: ask for another password with \"Forgot your password?\" on the sign-in page, which ends all sessions, and tell an \
                owner of the company.";
-    let of_others = "If none of you has done this: open \"Changes\" in the console, which says who it was.";
+    let of_others = "If none of the owners has done this: \"Changes\" in the console says whose access was used. That operator needs another password, \
+                     and an owner takes back what was done.";
+    let at_provider = "If it was not you: tell an owner of the company at once. Another password does not keep that account out. An owner does, who \
+                       deletes you as an operator and invites you again.";
     match about {
         Notice::SignIn => (
             "A new sign-in to the console",
@@ -53,7 +56,7 @@ fn english(about: Notice, detail: &str) -> Words {
         ),
         Notice::RecoveryCodes => (
             "Your recovery codes were replaced",
-            "You have other recovery codes, the ones before work no more, and all other sessions have ended.".to_owned(),
+            "You have other recovery codes, those before do not work any more, and all other sessions have ended.".to_owned(),
             own,
         ),
         Notice::Provider => (
@@ -61,9 +64,13 @@ fn english(about: Notice, detail: &str) -> Words {
             "Somebody has signed in as you with the company's identity provider for the first time. Only this account there signs you in with it \
              from now on."
                 .to_owned(),
-            own,
+            at_provider,
         ),
-        Notice::Role => ("An operator has another role", format!("Role of an operator: {detail}."), of_others),
+        Notice::Role => (
+            "An operator was let in, or has another role",
+            format!("Somebody was let in to the console, or has another role there: {detail}."),
+            of_others,
+        ),
         Notice::AdminKey => (
             "An API key with the scope admin",
             format!("The API key {detail}, which may do everything, was made or changed."),
@@ -75,7 +82,10 @@ fn english(about: Notice, detail: &str) -> Words {
 fn german(about: Notice, detail: &str) -> Words {
     let own = "Wenn Sie das nicht waren: Fordern Sie auf der Anmeldeseite mit „Passwort vergessen?“ ein neues Passwort an, das beendet alle \
                Sitzungen, und sagen Sie es einem Eigentümer der Firma.";
-    let of_others = "Wenn das niemand von Ihnen war: Öffnen Sie in der Konsole „Änderungen“, dort steht, wer es war.";
+    let of_others = "Wenn das keiner der Eigentümer war: In der Konsole steht unter „Änderungen“, wessen Zugang benutzt wurde. Dieser Operator braucht \
+                     ein neues Passwort, und ein Eigentümer macht rückgängig, was geschehen ist.";
+    let at_provider = "Wenn Sie das nicht waren: Sagen Sie es sofort einem Eigentümer der Firma. Ein anderes Passwort hält dieses Konto nicht fern. Das \
+                       kann nur ein Eigentümer, der Sie als Operator löscht und neu einlädt.";
     match about {
         Notice::SignIn => (
             "Neue Anmeldung an der Konsole",
@@ -103,12 +113,16 @@ fn german(about: Notice, detail: &str) -> Words {
             "Jemand hat sich zum ersten Mal mit dem Identitätsanbieter der Firma als Sie angemeldet. Nur dieses Konto dort meldet Sie ab jetzt \
              damit an."
                 .to_owned(),
-            own,
+            at_provider,
         ),
-        Notice::Role => ("Ein Operator hat eine andere Rolle", format!("Rolle eines Operators: {detail}."), of_others),
+        Notice::Role => (
+            "Ein Operator wurde eingelassen oder hat eine andere Rolle",
+            format!("Jemand wurde in die Konsole eingelassen oder hat dort eine andere Rolle: {detail}."),
+            of_others,
+        ),
         Notice::AdminKey => (
             "Ein API-Schlüssel mit dem Recht admin",
-            format!("Der API-Schlüssel {detail}, der alles darf, wurde gemacht oder geändert."),
+            format!("Der API-Schlüssel {detail}, der alles darf, wurde erstellt oder geändert."),
             of_others,
         ),
     }

@@ -2,10 +2,11 @@
 //!
 //! An operator gets a secret, and proves with a code that their app has it; from then on, a sign-in with a password or a link asks for a
 //! code. A code works once, also for requests that arrive at the same moment: the step of the last accepted one is stored by the statement
-//! that compares it. Guesses are limited as passwords are, and only somebody who knows the password can guess at all.
+//! that compares it. Guesses are limited as passwords are, and only somebody with the password or a cookie of the operator can guess at all.
 //!
-//! Setting one up asks for a proof that is not old, so that nobody keeps an operator out with a copied cookie. Removing it and replacing the recovery
-//! codes take a code. Every change ends the operator's other sessions, and is told to them.
+//! Setting one up asks for a proof that is not old, so that nobody keeps an operator out with a copied cookie. A secret that waits for its first code
+//! is forgotten with the next sign-in and the next proof: whoever has seen it before must not know the factor that is set up later. Removing the factor
+//! and replacing the recovery codes take a code. Every change ends the operator's other sessions, gives this one another token, and is told to them.
 
 mod qr_code;
 mod queries;
@@ -26,7 +27,7 @@ use crate::operators::guesses::{Browser, Guess};
 use crate::operators::notices::{self, Notice};
 use crate::operators::operator::Operator;
 use crate::operators::queries as operators;
-use crate::operators::session::{LiveSession, Method};
+use crate::operators::session::{LiveSession, Method, SessionToken};
 use crate::operators::state::Operators;
 
 pub use qr_code::QrPath;
@@ -87,7 +88,7 @@ impl Operators {
         session.method != Method::Oidc && session.operator.totp_enabled_at.is_none() && self.requires_totp(&session.operator)
     }
 
-    /// The secret that waits for its first code. It stays the same until then.
+    /// The secret that waits for its first code. It stays the same until then, or until the next sign-in or proof.
     pub async fn enrolment(&self, session: &LiveSession) -> Result<Enrolment, CodeRefusal> {
         session.require_proof().map_err(CodeRefusal::ProofNeeded)?;
         let operator = &session.operator;
@@ -102,8 +103,15 @@ impl Operators {
         Ok(Enrolment { qr: QrPath::of(address.expose_secret()), secret: secret::in_groups(&secret) })
     }
 
-    /// Asks for codes from now on, once `code` has proven that the app has the secret. Returns the recovery codes.
-    pub async fn enable_totp(&self, caller: &Caller, session: &LiveSession, code: &str) -> Result<Vec<RecoveryCode>, CodeRefusal> {
+    /// Asks for codes from now on, once `code` has proven that the app has the secret. Returns the recovery codes, and the token that the session has
+    /// from now on.
+    pub async fn enable_totp(
+        &self,
+        caller: &Caller,
+        session: &LiveSession,
+        code: &str,
+        browser: &Browser,
+    ) -> Result<(Vec<RecoveryCode>, SessionToken), CodeRefusal> {
         session.require_proof().map_err(CodeRefusal::ProofNeeded)?;
         let operator = &session.operator;
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
@@ -116,15 +124,21 @@ impl Operators {
             return Err(CodeRefusal::Wrong);
         }
         let codes = self.replace_recovery_codes(&mut transaction, operator.id).await?;
-        self.changed(&mut transaction, session, Notice::SecondFactorAdded).await?;
+        let token = self.changed(&mut transaction, session, browser, Notice::SecondFactorAdded).await?;
         let entry = Action::Updated(&["totp_enabled_at"]);
         audit_trail::record(&mut transaction, caller, entry, ChangedRecord::Operator(operator.id), now).await?;
         transaction.commit().await?;
-        Ok(codes)
+        Ok((codes, token))
     }
 
-    /// Asks for no codes any more. The operator proves the second factor for the last time.
-    pub async fn disable_totp(&self, caller: &Caller, session: &LiveSession, code: &str, browser: &Browser) -> Result<(), CodeRefusal> {
+    /// Asks for no codes any more. The operator proves the second factor for the last time. Returns the token that the session has from now on.
+    pub async fn disable_totp(
+        &self,
+        caller: &Caller,
+        session: &LiveSession,
+        code: &str,
+        browser: &Browser,
+    ) -> Result<SessionToken, CodeRefusal> {
         let operator = &session.operator;
         if self.requires_totp(operator) {
             return Err(CodeRefusal::Required);
@@ -133,30 +147,31 @@ impl Operators {
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
         let mut transaction = conn.begin().await?;
         forget(&mut transaction, operator.id).await?;
-        self.changed(&mut transaction, session, Notice::SecondFactorRemoved).await?;
+        let token = self.changed(&mut transaction, session, browser, Notice::SecondFactorRemoved).await?;
         let entry = Action::Updated(&["totp_enabled_at"]);
         audit_trail::record(&mut transaction, caller, entry, ChangedRecord::Operator(operator.id), now).await?;
-        Ok(transaction.commit().await?)
+        transaction.commit().await?;
+        Ok(token)
     }
 
-    /// Replaces the recovery codes. The operator proves the second factor again.
+    /// Replaces the recovery codes. The operator proves the second factor again. Returns the token that the session has from now on as well.
     pub async fn renew_recovery_codes(
         &self,
         caller: &Caller,
         session: &LiveSession,
         code: &str,
         browser: &Browser,
-    ) -> Result<Vec<RecoveryCode>, CodeRefusal> {
+    ) -> Result<(Vec<RecoveryCode>, SessionToken), CodeRefusal> {
         let operator = &session.operator;
         self.prove_code(operator, code, browser).await?;
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
         let mut transaction = conn.begin().await?;
         let codes = self.replace_recovery_codes(&mut transaction, operator.id).await?;
-        self.changed(&mut transaction, session, Notice::RecoveryCodes).await?;
+        let token = self.changed(&mut transaction, session, browser, Notice::RecoveryCodes).await?;
         let entry = Action::Updated(&["recovery_codes"]);
         audit_trail::record(&mut transaction, caller, entry, ChangedRecord::Operator(operator.id), now).await?;
         transaction.commit().await?;
-        Ok(codes)
+        Ok((codes, token))
     }
 
     /// Removes the second factor of another operator of the caller's company, who has lost it, and signs them out. They sign in with their
@@ -213,10 +228,24 @@ impl Operators {
         Ok(if queries::use_step(conn, operator, step).await? { Judged::Right } else { Judged::Used })
     }
 
-    /// Ends the operator's other sessions, because somebody else may be in one, and tells them.
-    async fn changed(&self, conn: &mut Connection, session: &LiveSession, notice: Notice) -> Result<(), sqlx::Error> {
+    /// Ends the operator's other sessions, because somebody else may be in one, and gives this one another token, because somebody else may have a
+    /// copy of its cookie. Tells the operator.
+    async fn changed(
+        &self,
+        conn: &mut Connection,
+        session: &LiveSession,
+        browser: &Browser,
+        notice: Notice,
+    ) -> Result<SessionToken, CodeRefusal> {
+        let (now, token) = (self.clock.now(), SessionToken::generate());
+        let before = browser.session.as_ref().ok_or(CodeRefusal::Wrong)?;
+        if !operators::note_proof(conn, session.id, (&before.digest(), &token.digest()), now).await? {
+            // A proof in another tab has given the session another token.
+            return Err(CodeRefusal::Wrong);
+        }
         operators::delete_other_sessions(conn, session.operator.id, session.id).await?;
-        notices::tell(conn, session.operator.id, notice, None, self.clock.now()).await
+        notices::tell(conn, session.operator.id, notice, None, now).await?;
+        Ok(token)
     }
 
     async fn replace_recovery_codes(&self, conn: &mut Connection, operator: OperatorId) -> Result<Vec<RecoveryCode>, sqlx::Error> {
@@ -226,6 +255,11 @@ impl Operators {
         queries::insert_recovery_codes(conn, operator, &digests, self.key.fingerprint()).await?;
         Ok(codes)
     }
+}
+
+/// Forgets a secret that waits for its first code.
+pub(super) async fn forget_offer(conn: &mut Connection, operator: OperatorId) -> Result<(), sqlx::Error> {
+    queries::forget_offered_secret(conn, operator).await
 }
 
 /// Removes the second factor of an operator, and their recovery codes. Returns whether there was one.

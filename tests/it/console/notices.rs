@@ -137,6 +137,24 @@ async fn owners_and_whom_it_concerns_are_told_of_a_role() {
 }
 
 #[tokio::test]
+async fn owners_are_told_of_somebody_who_is_let_in_again_and_whoever_deletes_them_hides_nothing() {
+    let world = World::new().await;
+    world.operator("ada@acme.example", Role::Owner).await;
+    world.operator("eve@acme.example", Role::Owner).await;
+    let [ada, eve] = [
+        world.get("operators?email=ada@acme.example").await["operators"][0].take(),
+        world.get("operators?email=eve@acme.example").await["operators"][0].take(),
+    ];
+    world.put(&format!("operators/{}", id(&eve)), json!({ "disabled": true })).await;
+    assert!(world.told("ada@acme.example").await.is_empty(), "nobody was let in");
+    world.put(&format!("operators/{}", id(&eve)), json!({ "disabled": false })).await;
+    let deleted = format!("/developers/int/v1/operators/{}", id(&ada));
+    world.api(Method::DELETE, &deleted).send().await.ok(200);
+    let told = world.told("ada@acme.example").await;
+    assert!(told.len() == 1 && told[0].1.contains("eve@acme.example, owner"), "{told:#?}");
+}
+
+#[tokio::test]
 async fn owners_are_told_of_a_key_that_may_do_everything() {
     let world = World::new().await;
     world.operator("ada@acme.example", Role::Owner).await;
@@ -172,7 +190,7 @@ async fn notices_are_no_flood_and_a_flood_of_one_kind_hides_no_other() {
     assert_eq!(world.told("viewer@acme.example").await.len(), 10);
     let viewer = world.get("operators?email=viewer@acme.example").await["operators"][0].take();
     world.put(&format!("operators/{}", id(&viewer)), json!({ "role": "support" })).await;
-    assert_eq!(world.told_of("viewer@acme.example").await[0], "An operator has another role");
+    assert_eq!(world.told_of("viewer@acme.example").await[0], "An operator was let in, or has another role");
 }
 
 #[tokio::test]

@@ -181,6 +181,39 @@ async fn who_has_a_second_factor_confirms_with_a_code_and_the_password_is_not_en
 }
 
 #[tokio::test]
+async fn a_copied_cookie_ends_with_every_change_of_the_second_factor_and_forms_of_other_tabs_stay_good() {
+    let world = World::new().await;
+    let mut owner = world.signed_in(Role::Owner).await;
+    let page = owner.open("/console/account/totp").await;
+    let form_token = page.between(r#"name="form_token" value=""#, "\"");
+    let secret = page.between("<code data-copy>", "</code>").replace(' ', "");
+    for form in ["/console/account/totp", "/console/account/recovery-codes", "/console/account/totp/disable"] {
+        let mut thief = thief_of(&world, &owner);
+        assert_eq!(thief.open("/console").await.address, "/console", "{form}");
+        let sent = [("code", app_code(&world, &secret)), ("form_token", form_token.clone())];
+        assert_eq!(owner.send(form, &sent.each_ref().map(|(name, value)| (*name, value.as_str()))).await.status, 200, "{form}");
+        assert!(thief.open("/console").await.address.starts_with("/console/sign-in"), "{form}");
+        assert_eq!(owner.open("/console").await.address, "/console", "{form}");
+        world.pass(TimeDelta::seconds(30));
+    }
+}
+
+#[tokio::test]
+async fn a_secret_that_a_thief_has_seen_is_none_of_the_second_factor_that_is_set_up_later() {
+    let world = World::new().await;
+    let mut owner = world.signed_in(Role::Owner).await;
+    let secret = |page: Shown| page.between("<code data-copy>", "</code>");
+    let seen = secret(thief_of(&world, &owner).open("/console/account/totp").await);
+    world.pass(TEN_MINUTES);
+    owner.open("/console/account/totp").await;
+    let confirmed = secret(owner.confirm(PASSWORD, "/console/account/totp").await);
+    assert_ne!(confirmed, seen);
+    owner.sign_in("owner@acme.example", PASSWORD).await;
+    let signed_in = secret(owner.open("/console/account/totp").await);
+    assert!(signed_in != confirmed && signed_in != seen);
+}
+
+#[tokio::test]
 async fn a_thief_guesses_no_proof_and_keeps_the_operator_from_none() {
     let world = World::new().await;
     let mut owner = world.signed_in(Role::Owner).await;
