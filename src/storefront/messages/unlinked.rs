@@ -3,8 +3,8 @@
 
 use crate::storefront::messages::store_name::visible;
 
-/// The name with a blank behind each sign that joins the parts of an address, so that no program takes it for one, and without the marks that turn the text
-/// around it.
+/// The name with a blank behind each sign that joins the parts of an address, so that no program takes it for one, and without the marks that turn
+/// the text around it.
 pub(super) fn unlinked(name: &str) -> String {
     let mut told = String::with_capacity(name.len());
     let mut characters = name.chars().map(visible).peekable();

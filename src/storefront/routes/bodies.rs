@@ -126,7 +126,9 @@ impl<T: Sent> Sent for Option<T> {
 /// The schema of what may be left out: a text may be empty as well.
 fn or_empty(mut schema: Value) -> Value {
     if let Some(members) = schema.as_object_mut() {
-        members.shift_remove("minLength");
+        for limit in ["minLength", "format"] {
+            members.shift_remove(limit);
+        }
         if let Some(pattern) = members.get_mut("pattern") {
             *pattern = format!("^$|{}", pattern.as_str().unwrap_or_default()).into();
         }
@@ -138,7 +140,7 @@ impl<T: FieldType> Sent for Member<T> {
     const NEEDED: bool = false;
 
     fn schema() -> Value {
-        T::schema()
+        or_empty(T::schema())
     }
 }
 

@@ -5,9 +5,9 @@
 //!
 //! An attempt is what the endpoint may have processed. A request that it certainly has not is sent again within the same attempt:
 //! at once on a new connection if the endpoint said so ([`fault::is_unprocessed`]), and once after two seconds if nothing was sent at
-//! a first attempt because nobody listened or the name was unknown ([`second_tries`]). An endpoint may
-//! also end an idle connection: a request that meets the end of a kept connection is sent again once, on a new one, unless a byte of an answer
-//! came ([`Post::met_the_end_of_a_kept_connection`]).
+//! a first attempt because nobody listened or the name was unknown ([`second_tries`]). An endpoint may also end an idle connection: a
+//! request that meets the end of a kept connection is sent again once, on a new one, unless a byte of an answer came
+//! ([`Post::met_the_end_of_a_kept_connection`]).
 
 mod certificates;
 mod connector;

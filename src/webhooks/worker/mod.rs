@@ -4,9 +4,8 @@
 //! for. Each claimed delivery is sent by a task of its own, so a slow endpoint does not delay others. A *recorder* records finished
 //! attempts in batches: all that have finished since the last write or are about to finish. With them it claims the next deliveries
 //! to endpoints with a backlog; all other permits are released, and only after the write. A database outage therefore stops claiming
-//! by itself, and the results of attempts made meanwhile wait in memory to be recorded. From before the first claim until all is recorded,
-//! the *heart* beats.
-//! What is claimed for an endpoint that answers quickly is some deliveries [`ahead`] of what it may have at once.
+//! by itself, and the results of attempts made meanwhile wait in memory to be recorded. From before the first claim until all is
+//! recorded, the *heart* beats. What is claimed for an endpoint that answers quickly is some deliveries [`ahead`] of what it may have at once.
 //!
 //! These tasks share a few [`tracks`](crate::webhooks::tracks). The [`heavy`] ones have a dispatcher and a recorder each, for companies
 //! with much to do:
@@ -101,19 +100,12 @@ impl Webhooks {
             recorders.push(recorder.run(results));
             let fan_out = FanOut { track, webhooks: self.clone(), wake: Arc::clone(wake), launcher: Arc::clone(&launcher) };
             match track {
-                Track::Heavy(number) => {
-                    let dispatcher = HeavyDispatcher::new(number, Arc::clone(heavy), fan_out);
-                    self.start_rounds(dispatcher, lifecycle, &heart);
-                }
-                Track::Light | Track::Lanes => {
-                    let dispatcher = Dispatcher::new(fan_out, Arc::clone(heavy));
-                    self.start_rounds(dispatcher, lifecycle, &heart);
-                }
+                Track::Heavy(number) => self.start_rounds(HeavyDispatcher::new(number, Arc::clone(heavy), fan_out), lifecycle, &heart),
+                Track::Light | Track::Lanes => self.start_rounds(Dispatcher::new(fan_out, Arc::clone(heavy)), lifecycle, &heart),
             }
         }
         let recorders = async { _ = join_all(recorders).await };
-        let beating = Arc::clone(&heart).beat_during(self.clone(), recorders);
-        lifecycle.spawn(beating);
+        lifecycle.spawn(Arc::clone(&heart).beat_during(self.clone(), recorders));
         let shortcut = ShortcutClaimer::new(self.clone(), Arc::clone(wake), Arc::clone(&launcher));
         self.start_rounds(shortcut, lifecycle, &heart);
         let claimer = Claimer::new(self.clone(), Arc::clone(wake), launcher);

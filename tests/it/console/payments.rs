@@ -33,7 +33,7 @@ async fn a_payment_tells_its_facts_and_events_in_order() {
 /// A gateway whose settings point to the wrong place for the amount.
 async fn misguided(world: &World) -> Value {
     let settings = json!({ "signature": { "header": "X-Signature" }, "events": { "paid": "payment.succeeded" }, "pointers": { "amount": "/data/sum" } });
-    world.gateway(json!({ "name": "Any", "driver": "hmac", "signing_secret": SIGNING_SECRET, "settings": settings })).await
+    world.hmac_gateway(&settings).await
 }
 
 #[tokio::test]

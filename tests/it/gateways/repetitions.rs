@@ -15,7 +15,7 @@ async fn gateway(world: &World, more: Value) -> Value {
         "events": { "pending": "payment.pending", "paid": "payment.succeeded", "refunded": "refund.processed" },
     });
     settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    world.gateway(json!({ "name": "Any", "driver": "hmac", "signing_secret": SIGNING_SECRET, "settings": settings })).await
+    world.hmac_gateway(&settings).await
 }
 
 async fn call_back(world: &World, gateway: &Value, body: Value) -> String {

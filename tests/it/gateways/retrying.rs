@@ -13,8 +13,7 @@ use crate::support::{Answer, World};
 
 /// A gateway whose settings point to the wrong place for the amount.
 async fn misguided(world: &World) -> Value {
-    let settings = settings("/data/sum");
-    world.gateway(json!({ "name": "Any", "driver": "hmac", "signing_secret": SIGNING_SECRET, "settings": settings })).await
+    world.hmac_gateway(&settings("/data/sum")).await
 }
 
 fn settings(amount: &str) -> Value {
@@ -28,8 +27,12 @@ async fn post(world: &World, gateway: &Value) -> Answer {
 }
 
 async fn mend(world: &World, gateway: &Value) {
+    set(world, gateway, &settings("/data/amount")).await;
+}
+
+async fn set(world: &World, gateway: &Value, settings: &Value) {
     let path = format!("gateways/{}", gateway["id"].as_str().unwrap());
-    world.ledger(Method::PUT, &path).json(&json!({ "settings": settings("/data/amount") })).send().await.ok(200);
+    world.ledger(Method::PUT, &path).json(&json!({ "settings": settings })).send().await.ok(200);
 }
 
 #[tokio::test]
@@ -139,8 +142,7 @@ async fn what_was_ignored_is_processed_by_hand_once_it_has_a_meaning() {
     let world = World::new().await;
     let mut settings = settings("/data/amount");
     settings["events"] = json!({ "failed": "payment.failed" });
-    let gateway = json!({ "name": "Any", "driver": "hmac", "signing_secret": SIGNING_SECRET, "settings": settings });
-    let gateway = world.gateway(gateway).await;
+    let gateway = world.hmac_gateway(&settings).await;
     assert_eq!(post(&world, &gateway).await.ok(200)["message"], "Ignored.");
     let path = format!("callbacks/{}/process", world.last_callback().await["id"].as_str().unwrap());
     let process = async || world.ledger(Method::POST, &path).send().await.ok(200)["callback"]["status"].take();
@@ -157,12 +159,10 @@ async fn a_refund_that_comes_again_under_another_key_counts_once() {
     let world = World::new().await;
     let mut settings = settings("/data/sum");
     settings["events"] = json!({ "paid": "refund.processed" });
-    let gateway = json!({ "name": "Any", "driver": "hmac", "signing_secret": SIGNING_SECRET, "settings": settings });
-    let gateway = world.gateway(gateway).await;
+    let gateway = world.hmac_gateway(&settings).await;
     post(&world, &gateway).await.refused(400, "callback_not_understood");
     settings["pointers"] = json!({ "id": null });
-    let path = format!("gateways/{}", gateway["id"].as_str().unwrap());
-    world.ledger(Method::PUT, &path).json(&json!({ "settings": settings })).send().await.ok(200);
+    set(&world, &gateway, &settings).await;
     world.pass(TimeDelta::minutes(1));
     assert_eq!(post(&world, &gateway).await.ok(200)["message"], "Webhook received.");
     assert_eq!(world.state.gateways.run_due().await.unwrap(), 1);

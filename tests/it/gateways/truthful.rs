@@ -24,7 +24,7 @@ fn after(mut event: Value, refunded_before: i64) -> Value {
 async fn hmac(world: &World, settings: Value) -> Value {
     let mut all = json!({ "signature": { "header": "X-Signature" } });
     all.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
-    world.gateway(json!({ "name": "Any", "driver": "hmac", "signing_secret": SIGNING_SECRET, "settings": all })).await
+    world.hmac_gateway(&all).await
 }
 
 async fn post(world: &World, gateway: &Value, body: &Value) -> Answer {

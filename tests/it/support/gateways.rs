@@ -32,6 +32,11 @@ impl World {
         self.gateway(json!({ "name": "Cards", "driver": "card", "secret_key": SECRET_KEY, "signing_secret": SIGNING_SECRET })).await
     }
 
+    /// Creates a gateway of the driver `hmac` with these settings.
+    pub async fn hmac_gateway(&self, settings: &Value) -> Value {
+        self.gateway(json!({ "name": "Any", "driver": "hmac", "signing_secret": SIGNING_SECRET, "settings": settings })).await
+    }
+
     /// Posts an event of the card gateway to its callback path, signed with the current time. Concurrent calls arrive at the same
     /// instant; sequential calls arrive one millisecond apart.
     pub async fn call_back(&self, gateway: &Value, event: &Value) -> Answer {
