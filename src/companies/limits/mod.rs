@@ -30,8 +30,8 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::line::{Entered, LineFull, Lines, Turn, Waiting};
 use crate::kernel::rate_limit::{LocalRateLimiter, RateLimitStatus};
 
-/// How many requests of one company wait for their turn, each for three seconds at most. More are refused at once.
-const MAX_WAITING: usize = 100;
+/// How many requests of one company wait for their turn, each for three seconds at most: a hundred of one key. More are refused at once.
+const MAX_WAITING: usize = 125;
 /// How many bodies of one company are on their way. They are held in memory meanwhile. One that is there when it is asked for does not count.
 const MAX_ARRIVING: usize = 150;
 

@@ -22,6 +22,8 @@ struct ConfirmPage {
     then: String,
     by_code: bool,
     by_password: bool,
+    /// Whose password it is, for password managers.
+    email: String,
     /// The provider that the operator can sign in with instead.
     provider: Option<ProviderLink>,
     /// Where they sign in anew.
@@ -64,10 +66,12 @@ pub(super) async fn submit(State(console): State<Console>, ProofForm { form, bro
 }
 
 async fn page(console: &Console, visitor: Visitor, then: String, refusal: Option<String>) -> Result<ConfirmPage, PageError> {
-    let proof = console.operators.proof_of(&visitor.session()?.operator).await?;
+    let operator = &visitor.session()?.operator;
+    let proof = console.operators.proof_of(operator).await?;
     Ok(ConfirmPage {
         by_code: proof == Some(Proof::Code),
         by_password: proof == Some(Proof::Password),
+        email: operator.email.clone(),
         provider: ProviderLink::of(console, own_page(&then)),
         sign_in: with_query("/console/sign-in", [("then", own_page(&then))]),
         then,

@@ -121,12 +121,14 @@ document.addEventListener('submit', async (event) => {
     if (!confirming) typed = null;
     else if (new URL(form.action).pathname !== CONFIRM) typed = main;
     const fresh = again ?? document.adoptNode(page.querySelector('main'));
+    const first = fresh.querySelector('.wrong input, .wrong select, .wrong textarea') ?? fresh.querySelector('[autofocus]');
+    // The browser would complain that something has the focus already.
+    fresh.querySelector('[autofocus]')?.removeAttribute('autofocus');
     main.replaceWith(fresh);
     if (again) live.open();
     else begin(fresh);
-    const wrong = fresh.querySelector('.wrong input, .wrong select, .wrong textarea');
-    (wrong ?? fresh).focus();
-    wrong?.select?.();
+    (first ?? fresh).focus();
+    first?.select?.();
   } catch {
     const failed = document.createElement('p');
     failed.className = 'refusal';
