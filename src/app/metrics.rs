@@ -118,13 +118,11 @@ impl OfCell {
     }
 }
 
-/// Work that this instance has not done yet is absent.
+/// Work that this instance has not done yet counts as done when the instance began: that it is never done must be seen, too.
 fn register_retention(registry: &mut Registry, state: &AppState) {
     let tasks = [("rows", state.swept.0.clone()), ("partitions", state.webhooks.maintained_at().clone())];
-    let done = move || {
-        let times = tasks.iter().map(|(task, at)| (TaskLabels { task }, at.get()));
-        times.filter(|(_, at)| *at > 0.0).collect()
-    };
+    let began = state.clock.now().timestamp() as f64;
+    let done = move || tasks.iter().map(|(task, at)| (TaskLabels { task }, at.get().max(began))).collect();
     registry.read("portico_retention_completed_timestamp_seconds", "When expired data was last removed", Kind::Gauge, done);
 }
 

@@ -155,7 +155,7 @@ impl AppState {
             clock: clock.clone(),
             application_key: application_key.clone(),
             identity_providers: process.identity_providers.clone(),
-            company_clients: process.delivering.company_clients(),
+            delivering: process.delivering.clone(),
             lifecycle: lifecycle.clone(),
             hashing: process.hashing.clone(),
             sms: process.sms.clone(),

@@ -1,7 +1,8 @@
 //! The parts of a company's data.
 
 /// A part of a company's data. The roles of operators differ by how far they reach in each; an API key reaches equally far in all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Area {
     /// Customers with their sign-ins, sessions and texts.
     Customers,

@@ -2,7 +2,8 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::callers::{AllowedNetworks, Area, Owner, Reach, Scope, Scopes};
+use crate::callers::{AllowedNetworks, Area, Owner, Permissions, Reach, Scope, Scopes};
+use crate::kernel::problem::{Problem, ProblemCode};
 
 /// Everything that can make one caller more powerful than another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,19 +12,21 @@ pub struct Grant {
     pub scopes: Scopes,
     /// How far the scopes reach in each area.
     pub reach: Reach,
-    /// The networks that an API key may be used from.
+    /// The networks that an API key or a portal link may be used from.
     pub networks: AllowedNetworks,
     /// The one of the company's own customers whose records alone are reached; `None` for all records.
     pub owner: Option<Owner>,
-    /// When the API key ends, because it expires or was rotated; `None` for never.
+    /// When the access ends: an API key that expires or was rotated, a session of the portal; `None` for never.
     pub until: Option<DateTime<Utc>>,
+    /// Whether an operator has to prove again who they are before [`Scope::Admin`] counts, because the last proof was too long ago.
+    pub needs_proof: bool,
 }
 
 /// How one grant exceeds another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Escalation {
     /// It has a scope that the other lacks.
-    #[error("An API key without the scope {0} cannot give it to another key.")]
+    #[error("An API key without the scope {0} cannot give it.")]
     Scope(Scope),
     /// It reaches what the other does not.
     #[error("A key with the scope {0} reaches {name}, which this operator does not.", name = .1.name())]
@@ -32,10 +35,10 @@ pub enum Escalation {
     #[error("Who is restricted to one owner gives nobody access to more.")]
     Owner,
     /// It can be used from networks that the other cannot.
-    #[error("An API key that is restricted to networks cannot create a key that can be used from other networks.")]
+    #[error("An API key that is restricted to networks cannot give access from other networks.")]
     Networks,
     /// It ends later than the other.
-    #[error("An API key that expires cannot create a key that expires later or never.")]
+    #[error("An API key that expires cannot give access that lasts longer than itself.")]
     Lifetime,
 }
 
@@ -48,6 +51,17 @@ impl Grant {
     /// Whether the grant contains `scope` in `area`.
     pub fn allows(&self, area: Area, scope: Scope) -> bool {
         self.scopes.allow(scope) && self.reach.covers(area, scope)
+    }
+
+    /// Whether the grant contains all of `permissions`.
+    pub fn allows_all(&self, permissions: Permissions) -> bool {
+        permissions.iter().all(|(area, scope)| self.allows(area, scope))
+    }
+
+    /// Whether what an event says about `area` is shown. A caller who is restricted to one owner finds only events for this owner, and sees
+    /// all of them, whatever they are about.
+    pub fn sees_events_about(&self, area: Area) -> bool {
+        self.owner.is_some() || self.allows(area, Scope::Read)
     }
 
     /// How this grant exceeds `other`, if it does.
@@ -68,10 +82,16 @@ impl Grant {
     }
 }
 
+impl From<Escalation> for Problem {
+    fn from(escalation: Escalation) -> Self {
+        Self::new(ProblemCode::ApiKeyTooStrong).detail(escalation.to_string())
+    }
+}
+
 /// These scopes, without restriction of areas, networks or time.
 impl From<Scopes> for Grant {
     fn from(scopes: Scopes) -> Self {
-        Self { scopes, reach: Reach::FULL, networks: AllowedNetworks::default(), owner: None, until: None }
+        Self { scopes, reach: Reach::FULL, networks: AllowedNetworks::default(), owner: None, until: None, needs_proof: false }
     }
 }
 
@@ -107,6 +127,24 @@ mod tests {
         assert_eq!(of("8").escalation_over(&of("7")), Some(Escalation::Owner));
         assert_eq!(of("7").escalation_over(&of("7")), None);
         assert_eq!(of("7").escalation_over(&Grant::everything()), None);
+    }
+
+    #[test]
+    fn a_grant_allows_what_it_covers_in_every_area() {
+        let developer = Grant { reach: Reach { customers: None, ..Reach::FULL }, ..Grant::everything() };
+        let hook = Permissions::new(Area::Integration, Scope::Write, &[(Area::Customers, Scope::Read)]);
+        assert!(developer.allows_all(Permissions::new(Area::Integration, Scope::Admin, &[])));
+        assert!(!developer.allows_all(hook));
+        assert!(Grant::everything().allows_all(hook));
+        assert!(!Grant::from(Scopes::new([Scope::Write])).allows_all(hook));
+    }
+
+    #[test]
+    fn who_does_not_reach_an_area_sees_no_event_about_it_and_an_owner_sees_its_own() {
+        let developer = Grant { reach: Reach { customers: None, ..Reach::FULL }, ..Grant::everything() };
+        assert!(developer.sees_events_about(Area::Business) && !developer.sees_events_about(Area::Customers));
+        let owner = Some("7".to_owned().try_into().unwrap());
+        assert!(Grant { owner, ..developer }.sees_events_about(Area::Customers));
     }
 
     #[test]

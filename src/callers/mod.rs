@@ -4,6 +4,8 @@
 //! an operator yields a grant too ([`crate::operators`]). The command line and the service's own work may do everything. Every change
 //! is therefore made by somebody, and the audit trail says by whom.
 //!
+//! Nobody hands out more than they have: whatever lets somebody in is compared with its giver by [`Caller::must_cover`].
+//!
 //! # Rooms
 //!
 //! From top to bottom; a room uses only rooms below it.
@@ -12,6 +14,8 @@
 //! caller                    who asks, for which company, with which grant
 //! grant                     what a caller may do, and how one grant exceeds another
 //! reach   allowed_networks  the other parts of a grant: how far it goes in each area, and from where
+//! permissions               all that something reaches, which a grant is compared with
+//! party                     whose share of a company's requests something takes
 //! owner                     whose records alone it reaches
 //! scopes                    what is allowed
 //! area                      the parts of a company's data
@@ -22,6 +26,8 @@ mod area;
 mod caller;
 mod grant;
 mod owner;
+mod party;
+mod permissions;
 mod reach;
 mod scopes;
 
@@ -30,5 +36,7 @@ pub use area::Area;
 pub use caller::{Caller, Who};
 pub use grant::{Escalation, Grant};
 pub use owner::{InvalidOwner, MAX_OWNER, Owner};
+pub use party::Party;
+pub use permissions::Permissions;
 pub use reach::Reach;
 pub use scopes::{InvalidScope, Scope, Scopes};

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::kernel::limit_key::LimitKey;
+
 /// The maximum number of characters.
 pub const MAX_OWNER: usize = 255;
 
@@ -28,6 +30,8 @@ pub enum InvalidOwner {
     #[error("An owner may not begin or end with white space.")]
     WhiteSpace,
 }
+
+impl LimitKey for Owner {}
 
 impl Owner {
     /// The text.

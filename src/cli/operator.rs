@@ -12,6 +12,7 @@ use crate::cli::secret_input::read_secret;
 use crate::config::Config;
 use crate::contact::EmailAddress;
 use crate::kernel::clock::Clock;
+use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
 use crate::kernel::password_hashing::PasswordHashing;
 use crate::operators::{self, OperatorPassword, Role};
@@ -45,6 +46,9 @@ pub(super) enum OperatorCommand {
     Reset {
         /// The operator's email address
         email: EmailAddress,
+        /// The company, if operators of several have the address
+        #[arg(long)]
+        company: Option<CompanyId>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -53,6 +57,9 @@ pub(super) enum OperatorCommand {
     Remove {
         /// The operator's email address
         email: EmailAddress,
+        /// The company, if operators of several have the address
+        #[arg(long)]
+        company: Option<CompanyId>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -79,27 +86,46 @@ impl OperatorCommand {
                 })
                 .await
             }
-            Self::Reset { email, json } => {
+            Self::Reset { email, company, json } => {
                 let password = OperatorPassword::parse(&read_secret("The operator's new password")?)?;
                 record::print_one(config, json, async |pool| {
-                    let (conn, unknown) = (&mut pool.acquire().await?, || NotFound(format!("there is no operator {email}")));
-                    let company = operators::find_by_email(conn, &email).await?.ok_or_else(unknown)?.company;
-                    let (caller, now) = (Caller::command_line(company), Clock::System.now());
+                    let conn = &mut pool.acquire().await?;
+                    let (caller, now) = (Caller::command_line(company_of(conn, &email, company).await?), Clock::System.now());
                     let reset = operators::reset_operator(conn, &PasswordHashing::start(), &caller, &email, password, now).await?;
-                    Ok(json!({ "operator": { "id": reset.ok_or_else(unknown)?, "email": email.to_string(), "reset": true } }))
+                    let id = reset.ok_or_else(|| unknown(&email))?;
+                    Ok(json!({ "operator": { "id": id, "company": caller.company, "email": email.to_string(), "reset": true } }))
                 })
                 .await
             }
-            Self::Remove { email, json } => {
+            Self::Remove { email, company, json } => {
                 record::print_one(config, json, async |pool| {
-                    let (conn, unknown) = (&mut pool.acquire().await?, || NotFound(format!("there is no operator {email}")));
-                    let company = operators::find_by_email(conn, &email).await?.ok_or_else(unknown)?.company;
-                    let removed = operators::remove_operator(conn, &Caller::command_line(company), &email, Clock::System.now()).await?;
-                    let id = removed.ok_or_else(unknown)?;
-                    Ok(json!({ "operator": { "id": id, "email": email.to_string(), "removed": true } }))
+                    let conn = &mut pool.acquire().await?;
+                    let caller = Caller::command_line(company_of(conn, &email, company).await?);
+                    let removed = operators::remove_operator(conn, &caller, &email, Clock::System.now()).await?;
+                    let id = removed.ok_or_else(|| unknown(&email))?;
+                    Ok(json!({ "operator": { "id": id, "company": caller.company, "email": email.to_string(), "removed": true } }))
                 })
                 .await
             }
+        }
+    }
+}
+
+fn unknown(email: &EmailAddress) -> NotFound {
+    NotFound(format!("there is no operator {email}"))
+}
+
+/// The company of the operator with this address: the one that was named, or the only one.
+async fn company_of(conn: &mut Connection, email: &EmailAddress, named: Option<CompanyId>) -> Result<CompanyId, Failure> {
+    let companies: Vec<_> = operators::list_by_email(conn, email).await?.into_iter().map(|operator| operator.company).collect();
+    match (named, &companies[..]) {
+        (Some(company), companies) if companies.contains(&company) => Ok(company),
+        (None, [company]) => Ok(*company),
+        (Some(_), _) | (None, []) => Err(unknown(email).into()),
+        (None, several) => {
+            let several: Vec<_> = several.iter().map(ToString::to_string).collect();
+            Err(format!("operators of several companies have the address {email}: say which with --company ({})", several.join(", "))
+                .into())
         }
     }
 }

@@ -9,7 +9,7 @@ use axum::http::request::Parts;
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::FutureExt;
 
-use crate::callers::{Caller, Who};
+use crate::callers::{Caller, Party, Who};
 use crate::companies::known_key::KnownKey;
 use crate::companies::own_writes::Asking;
 use crate::companies::{Admission, ApiKey, Companies, Standing, queries};
@@ -23,8 +23,24 @@ use crate::kernel::request_id::RequestId;
 /// How often the last use of a key is recorded.
 const LAST_USED_INTERVAL: TimeDelta = TimeDelta::minutes(5);
 
-/// A request with a valid API key, from an address that the key may be used from, within the limits of its company.
-impl<S> FromRequestParts<S> for Caller
+/// The caller of a request that has no turn yet. The request has a valid API key and comes from an address that the key may be used from, or a
+/// page makes it for somebody. What the caller may not do is refused before the request takes a turn.
+#[derive(Debug)]
+pub struct Authenticated {
+    /// Who asks.
+    pub caller: Caller,
+    admission: Admission,
+}
+
+impl Authenticated {
+    /// The caller, with the turn of the request, or with that at the end of its body.
+    pub async fn admitted(self) -> Result<Caller, Problem> {
+        self.admission.enter().await?;
+        Ok(self.caller)
+    }
+}
+
+impl<S> FromRequestParts<S> for Authenticated
 where
     S: Send + Sync,
     Companies: FromRef<S>,
@@ -32,10 +48,15 @@ where
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        // Only code of this process can add one to a request: a page for a signed-in operator.
-        if let Some(known) = parts.extensions.get::<Self>() {
+        let Ok(admission) = Admission::from_request_parts(parts, state).await;
+        // Only code of this process can add one to a request: a page for a signed-in operator or for a visitor of the portal.
+        if let Some(known) = parts.extensions.get::<Caller>() {
             Asking::note(&parts.extensions, known.who);
-            return Ok(known.clone());
+            let caller = known.clone();
+            if let Some(party) = caller.party() {
+                admission.count(caller.company, party)?;
+            }
+            return Ok(Self { caller, admission });
         }
         let companies = Companies::from_ref(state);
         let key = bearer(&parts.headers).and_then(ApiKey::parse).ok_or(ProblemCode::ApiKeyInvalid)?;
@@ -46,18 +67,32 @@ where
         if !key.grant.networks.admit(client.ip()) {
             return Err(ProblemCode::AddressForbidden.into());
         }
-        let Ok(admission) = Admission::from_request_parts(parts, state).await;
-        admission.admit(key.company).await?;
+        admission.count(key.company, Party::Key(key.id))?;
         key.standing.must_be_open()?;
         if key.last_used_at.is_none_or(|last| last + LAST_USED_INTERVAL <= companies.clock.now()) {
             companies.record_use(key.id, key.digest);
         }
-        Ok(Self { company: key.company, grant: key.grant.clone(), who: Who::ApiKey(key.id), request: RequestId::of(parts) })
+        let (who, request) = (Who::ApiKey(key.id), RequestId::of(parts));
+        Ok(Self { caller: Caller { company: key.company, grant: key.grant.clone(), who, request }, admission })
+    }
+}
+
+/// A request that is [`Authenticated`] and has its turn, or gets it with the end of its body. The handler requires the scope.
+impl<S> FromRequestParts<S> for Caller
+where
+    S: Send + Sync,
+    Companies: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        Authenticated::from_request_parts(parts, state).await?.admitted().await
     }
 }
 
 impl Companies {
-    /// Whether the company is served whose live key has this digest. Unknown ones do not count as the client's: another cell may know them.
+    /// Whether the company is served whose live key has this digest. Unknown ones do not count as the client's: another cell may know them. What
+    /// no cell knows is counted before the cells are asked.
     pub async fn standing_of_key(&self, digest: [u8; 32]) -> Result<Standing, Problem> {
         let now = self.clock.now();
         let key = match self.keys.get(&digest, now) {

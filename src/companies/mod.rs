@@ -11,7 +11,7 @@
 //! ```text
 //! access               proves that a request has a valid API key
 //! own_writes           whoever changes something reads it in the next list
-//! limits               how much of the service one company uses
+//! limits               how much of the service a company uses, and each party of it
 //! moving               moving a company to another cell, with everything that belongs to it
 //! deletion             deleting it
 //! belongings           what belongs to it
@@ -40,7 +40,7 @@ use chrono::{DateTime, Utc};
 use crate::kernel::database::Connection;
 use crate::kernel::ids::CompanyId;
 
-pub use access::bearer;
+pub use access::{Authenticated, bearer};
 pub use api_key::ApiKey;
 pub use belongings::{ATTEMPTS, TABLES};
 pub use deletion::{Deletion, DeletionError};

@@ -303,6 +303,7 @@ mod tests {
             ("database.acquire_timeout", "0s"),
             ("database.replica_max_lag", "0s"),
             ("audit_trail.retention", "0s"),
+            ("operators.fresh_for", "0s"),
             ("portal.idle_timeout", "0s"),
             ("portal.session_lifetime", "0s"),
             ("storefront.token_lifetime", "0s"),

@@ -10,6 +10,9 @@ pub const HOME: &str = "/console";
 /// The first page of the portal. Every other is below it.
 pub const PORTAL: &str = "/portal";
 
+/// Where an operator proves again who they are, before what decides who gets in.
+pub const CONFIRM: &str = "/console/confirm";
+
 /// The first page of those that show a kind. The portal has kinds of its own.
 fn home_of(kind: &KindDoc) -> &'static str {
     if kind.is_within_owner { PORTAL } else { HOME }

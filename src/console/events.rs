@@ -30,7 +30,8 @@ struct Event {
     created_at: DateTime<Utc>,
     sequence: Option<i64>,
     request_id: Option<String>,
-    data: Map<String, Value>,
+    /// Missing if the operator's role does not reach what the event is about.
+    data: Option<Map<String, Value>>,
 }
 
 #[derive(Deserialize)]
@@ -90,7 +91,7 @@ struct EventPage {
     subject: Cell,
     /// What followed from the request that published it.
     request: Option<String>,
-    data: String,
+    data: Option<String>,
     deliveries: Vec<Row>,
     /// The webhooks to ask about.
     webhooks: Vec<Choice>,
@@ -144,9 +145,9 @@ async fn show(
     let deliveries = deliveries.into_iter().map(row).collect();
     let page = EventPage {
         published: ui.at(&event.created_at),
-        subject: Cell::plain(&ui, &console.kinds, event.data.get("id").unwrap_or(&Value::Null)),
+        subject: Cell::plain(&ui, &console.kinds, event.data.as_ref().and_then(|data| data.get("id")).unwrap_or(&Value::Null)),
         request: event.request_id.as_deref().filter(|_| ui.home == HOME).map(request_address),
-        data: pretty(&Value::Object(event.data.clone())),
+        data: event.data.clone().map(|data| pretty(&Value::Object(data))),
         deliveries,
         webhooks: webhooks.into_iter().map(|webhook| Choice { chosen: webhook.id == asked.webhook, webhook }).collect(),
         explanation,

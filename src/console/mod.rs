@@ -36,12 +36,14 @@
 //! events                   one event, and why it did not arrive somewhere
 //! records                  lists, details and forms of every kind, drawn from its declaration
 //! docs                     the documentation, which everybody may read
+//! live                     pages that change while somebody looks at them
 //! session                  who is signed in or has opened a link of the portal, and which forms are theirs
 //! history                  what happened, in words: events and changes
 //! sentence                 a sentence in which every noun is a link
 //! cell     charts          a value, as people read it; figures, as charts
 //! shell                    what surrounds every page: layout, navigation, language, style
 //! state                    what pages need
+//! followed                 the pages that are followed: how many, and one copy of each
 //! api      kinds           the API in this process, and the kinds of records
 //! addresses                where pages are
 //! ```
@@ -54,8 +56,10 @@ mod customers;
 mod docs;
 mod events;
 mod first_sign_in;
+mod followed;
 mod history;
 mod kinds;
+mod live;
 mod mailbox;
 mod operators;
 mod overview;
@@ -78,7 +82,7 @@ use crate::console::shell::Framing;
 use crate::kernel::routing::get;
 
 pub use api::Api;
-pub use session::Cookie;
+pub use session::{Cookie, OpenElsewhere};
 pub use state::{Console, Parts};
 
 /// All pages.
@@ -101,8 +105,8 @@ pub fn routes<S: Clone + Send + Sync + 'static>(console: Console) -> Router<S> {
     let portal = console.of_portal();
     let framing = Framing::by(portal.portal.frame_ancestors());
     let of_portal = session::portal_routes().merge(shell::portal_routes()).nest(PORTAL, of_both());
-    let pages = shell::layer(pages, &console, Framing::forbidden()).with_state(console);
-    pages.merge(shell::layer(of_portal, &portal, framing).with_state(portal))
+    let pages = shell::layer(live::layer(pages, &console), &console, Framing::forbidden()).with_state(console);
+    pages.merge(shell::layer(live::layer(of_portal, &portal), &portal, framing).with_state(portal))
 }
 
 /// The pages that the console and the portal have in common.

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use axum::extract::FromRef;
-use tokio::sync::Semaphore;
 
 use crate::console::Api;
 use crate::console::addresses::{HOME, PORTAL};
+use crate::console::followed::FollowedPages;
 use crate::console::kinds::Kinds;
 use crate::handbook::Handbook;
 use crate::kernel::clock::Clock;
@@ -29,13 +29,13 @@ pub struct Console {
     /// The first of its pages: the pages of webhooks, events and records are those of operators, or those of subscribers in the portal.
     pub(super) home: &'static str,
     pub(super) lifecycle: Lifecycle,
-    /// Places for pages that are followed while they change.
-    pub(super) live_pages: Arc<Semaphore>,
+    /// The pages that are followed while they change.
+    pub(super) followed_pages: FollowedPages,
     /// Whether texts and mails go to a mailbox that can be looked at.
     pub(super) has_mailbox: bool,
 }
 
-/// The number of pages that may be followed at once. Each is made again every second.
+/// The number of pages that may be followed at once. Each is made again every second, once for all of a party who look at it.
 const LIVE_PAGES: usize = 256;
 /// The same in the portal.
 const LIVE_PAGES_OF_PORTAL: usize = 128;
@@ -75,15 +75,15 @@ impl Console {
             home: HOME,
             has_mailbox: !production,
             lifecycle,
-            live_pages: Arc::new(Semaphore::new(LIVE_PAGES)),
+            followed_pages: FollowedPages::new(LIVE_PAGES),
         }
     }
 
     /// The same for the pages of the portal: its visitors have other sessions, know the kinds with owners alone, and take no place of an
     /// operator.
     pub(super) fn of_portal(&self) -> Self {
-        let live_pages = Arc::new(Semaphore::new(LIVE_PAGES_OF_PORTAL));
-        Self { kinds: Arc::new(self.kinds.within_owner()), home: PORTAL, live_pages, ..self.clone() }
+        let followed_pages = FollowedPages::new(LIVE_PAGES_OF_PORTAL);
+        Self { kinds: Arc::new(self.kinds.within_owner()), home: PORTAL, followed_pages, ..self.clone() }
     }
 
     /// Whether its pages are those of the portal.

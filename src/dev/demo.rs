@@ -47,7 +47,7 @@ pub struct Demo {
 /// An operator with the role [`Role::Owner`].
 #[derive(Clone, Deserialize, Serialize)]
 pub struct DemoOperator {
-    /// `owner@example.com`, or an address with random hex digits if that one is taken.
+    /// `owner@example.com`
     pub email: String,
     /// A random password, stored only in this file.
     pub password: String,
@@ -102,7 +102,7 @@ impl Demo {
     pub async fn link(&self, pool: &Pool, clock: &Clock) -> Result<Option<OneTimeLink>, DemoError> {
         let conn = &mut pool.acquire().await?;
         let email = EmailAddress::parse(&self.operator.email).expect("the address was valid when it was written");
-        match operators::find_by_email(conn, &email).await? {
+        match operators::find_by_email(conn, self.company, &email).await? {
             Some(operator) => Ok(Some(OneTimeLink::create(conn, operator.id, clock.now()).await?)),
             None => Ok(None),
         }
@@ -151,11 +151,7 @@ impl Demo {
 /// Creates a demonstration company, one record after the other. If this fails in between, the next start creates another company.
 async fn create(pool: &Pool, config: &Config, clock: &Clock) -> Result<Demo, DemoError> {
     let now = clock.now();
-    let mut email = EmailAddress::parse("owner@example.com").expect("the address is valid");
-    if operators::find_by_email(&mut pool.acquire().await?, &email).await?.is_some() {
-        // demo.json was deleted but the database was kept, so the old password is lost.
-        email = EmailAddress::parse(&format!("owner-{}@example.com", random_hex::<16>())).expect("hex digits are valid in an address");
-    }
+    let email = EmailAddress::parse("owner@example.com").expect("the address is valid");
     let operator = DemoOperator { email: email.to_string(), password: random_hex::<16>() };
     let password = OperatorPassword::parse(&SecretString::from(operator.password.clone())).expect("32 digits are long enough");
 

@@ -27,12 +27,15 @@ pub fn application_key(data_dir: &Path) -> io::Result<SecretString> {
     }
 }
 
-/// Allows webhooks to receivers on this machine, with certificates of the data directory's authority.
+/// Allows webhooks to receivers on this machine, and all other addresses of companies, with certificates of the data directory's authority.
 pub fn trust_loopback(config: &mut Config) -> Result<(), AuthorityError> {
     let authority = Authority::open(&config.data_dir())?;
     config.webhooks.extra_root_certificates.push(authority.certificate_path().to_owned());
-    let loopback = ["127.0.0.0/8", "::1/128"].map(|network| network.parse().expect("both are valid networks"));
-    config.webhooks.allowed_networks.extend::<[IpNet; 2]>(loopback);
+    for network in ["127.0.0.0/8", "::1/128"] {
+        let network: IpNet = network.parse().expect("both are valid networks");
+        config.webhooks.allowed_networks.push(network);
+        config.storefront.allowed_networks.open_to_all(network);
+    }
     Ok(())
 }
 

@@ -7,7 +7,8 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::callers::{Area, Caller, Scope};
+use crate::callers::{Area, Scope};
+use crate::companies::Authenticated;
 use crate::developers::parameters::parameter_invalid;
 use crate::developers::state::Developers;
 use crate::events::{Catalogue, EventType};
@@ -45,11 +46,12 @@ pub(super) fn list_doc() -> OperationDoc {
 /// `GET event-types`: the event types that match the filters, in the order of the documentation; without `limit`, all of them.
 pub(super) async fn list(
     State(developers): State<Developers>,
-    caller: Caller,
+    authenticated: Authenticated,
     parameters: Result<Query<ListQuery>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
     // The types are those of the deployment, and the same for everybody.
-    caller.require_within_owner(Area::Traffic, Scope::Read)?;
+    authenticated.caller.require_within_owner(Area::Traffic, Scope::Read)?;
+    authenticated.admitted().await?;
     let Query(query) = parameters.map_err(|error| parameter_invalid(error.body_text()))?;
     let wanted = query.choose(&developers.catalogue)?;
     let page = &wanted[..query.limit.unwrap_or(wanted.len()).min(wanted.len())];
@@ -96,9 +98,14 @@ pub(super) fn find_doc() -> OperationDoc {
 }
 
 /// `GET event-types/{name}`
-pub(super) async fn find(State(developers): State<Developers>, caller: Caller, Path(name): Path<String>) -> Result<Json<Value>, Problem> {
+pub(super) async fn find(
+    State(developers): State<Developers>,
+    authenticated: Authenticated,
+    Path(name): Path<String>,
+) -> Result<Json<Value>, Problem> {
     // The types are those of the deployment, and the same for everybody.
-    caller.require_within_owner(Area::Traffic, Scope::Read)?;
+    authenticated.caller.require_within_owner(Area::Traffic, Scope::Read)?;
+    authenticated.admitted().await?;
     let event_type = developers.catalogue.find(&name).ok_or(ProblemCode::RecordNotFound)?;
     Ok(Json(json!({ "event_type": present(event_type) })))
 }

@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use crate::callers::{Area, Owner};
 use crate::developers::state::Developers;
+use crate::events::Catalogue;
 use crate::kernel::ids::EventId;
 use crate::kernel::request_id::RequestId;
 use crate::resources::{Columns, LoggedEventName, Owned, Resource};
@@ -30,8 +31,8 @@ crate::read_only! {
     computed {
         /// The version of the API that produced the event.
         api_version: String,
-        /// The data of the event. The event type defines its schema.
-        data: Map<String, Value>,
+        /// The data of the event. The event type defines its schema. Null for an operator whose role does not reach what the event is about.
+        data: Option<Map<String, Value>>,
     }
     hidden {
         /// The envelope: the bytes that every subscriber receives.
@@ -48,6 +49,11 @@ impl Resource for LoggedEvent {
     const AREA: Area = Area::Traffic;
     const TABLE: &'static str = "event_log";
     const OWNED: Option<Owned> = Some(Owned::Itself);
+    const EVENT_DATA: Option<&'static str> = Some("data");
+
+    fn catalogue(developers: &Developers) -> Option<&Catalogue> {
+        Some(&developers.catalogue)
+    }
 
     /// The fields of the envelope come first, in its order.
     fn shown(&self) -> Map<String, Value> {

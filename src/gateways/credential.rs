@@ -8,17 +8,17 @@ use uuid::Uuid;
 
 use crate::kernel::crypto::{ApplicationKey, CannotOpen, hmac_sha256};
 use crate::kernel::ids::GatewayId;
-use crate::kernel::sealed_values::{Context, SealedColumn};
+use crate::kernel::sealed_values::{Context, SealedColumn, SentTo};
 
 /// The columns that hold credentials.
 pub const SEALED: [SealedColumn; 3] = [
-    column("secret_key", "secret keys of gateways", |id| context::<Calling>(id.into())),
-    column("signing_secret", "signing secrets of gateways", |id| context::<Signing>(id.into())),
-    column("previous_signing_secret", "previous signing secrets of gateways", |id| context::<Signing>(id.into())),
+    column("secret_key", "secret keys of gateways", |id| context::<Calling>(id.into()), SentTo::Configured),
+    column("signing_secret", "signing secrets of gateways", |id| context::<Signing>(id.into()), SentTo::Nobody),
+    column("previous_signing_secret", "previous signing secrets of gateways", |id| context::<Signing>(id.into()), SentTo::Nobody),
 ];
 
-const fn column(column: &'static str, content: &'static str, context: fn(Uuid) -> String) -> SealedColumn {
-    SealedColumn { table: "gateways", column, content, context: Context::OfId(context) }
+const fn column(column: &'static str, content: &'static str, context: fn(Uuid) -> String, sent_to: SentTo) -> SealedColumn {
+    SealedColumn { table: "gateways", column, content, context: Context::OfId(context), sent_to }
 }
 
 /// A credential copied from the gateway's console. A value sealed as one kind of credential cannot be opened as another kind.

@@ -20,8 +20,12 @@ crate::labels! {
 pub struct Metrics(Family<CallbackLabels, Counter>);
 
 impl Metrics {
-    pub fn register(&self, registry: &mut Registry) {
-        registry.register("portico_callbacks", "Callbacks of payment gateways", &self.0);
+    /// Registers the counters, for what can become of the callbacks of each driver and of those of no gateway.
+    pub fn register(&self, registry: &mut Registry, drivers: &[&'static str], of_gateways: &[&'static str], of_none: &[&'static str]) {
+        let labels =
+            |driver, outcomes: &[&'static str]| -> Vec<_> { outcomes.iter().map(|&outcome| CallbackLabels { driver, outcome }).collect() };
+        let known = drivers.iter().flat_map(|&driver| labels(driver, of_gateways)).chain(labels(NONE, of_none));
+        registry.counters("portico_callbacks", "Callbacks of payment gateways", &self.0, known);
     }
 
     pub fn count(&self, driver: Option<&'static str>, outcome: &'static str) {

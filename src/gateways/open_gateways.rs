@@ -50,9 +50,9 @@ impl GatewayCache {
         Self { by_id: TtlCache::new(MAX_CACHED_GATEWAYS), of_company: TtlCache::new(MAX_CACHED_GATEWAYS) }
     }
 
-    /// Evicts all entries, because this instance has changed gateways.
-    pub fn invalidate_all(&self) {
-        self.by_id.invalidate_all();
-        self.of_company.invalidate_all();
+    /// Evicts the gateways of a company, after this instance has changed one of them.
+    pub fn forget(&self, company: CompanyId) {
+        self.by_id.invalidate_if(|_, gateway| gateway.company == company);
+        self.of_company.invalidate(&company);
     }
 }

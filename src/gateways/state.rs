@@ -20,7 +20,6 @@ use crate::kernel::group_metrics::GroupMetrics;
 use crate::kernel::heavy_work::HeavyWork;
 use crate::kernel::ids::CompanyId;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::metrics::Registry;
 use crate::kernel::opaque::Opaque;
 use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter, LocalWindow, Rule};
 use crate::kernel::settings;
@@ -91,10 +90,6 @@ impl ResourceState for Gateways {
     fn clock(&self) -> &Clock {
         &self.clock
     }
-
-    fn invalidate_caches(&self) {
-        self.cache.invalidate_all();
-    }
 }
 
 impl Gateways {
@@ -130,11 +125,6 @@ impl Gateways {
             body_retention,
             metrics: Metrics::default(),
         }))
-    }
-
-    /// Registers what is counted of callbacks.
-    pub fn register(&self, registry: &mut Registry) {
-        self.metrics.register(registry);
     }
 
     /// What is measured of the queue of callbacks.

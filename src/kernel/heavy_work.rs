@@ -1,7 +1,6 @@
 //! Work that keeps a processor busy for milliseconds, such as reading a large body. It has threads of its own, fewer than there are cores,
 //! so that the threads that answer requests do not wait for it.
 
-use std::hash::Hash;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread::available_parallelism;
@@ -9,6 +8,7 @@ use std::thread::available_parallelism;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
+use crate::kernel::limit_key::LimitKey;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::ConcurrencyLimiter;
 
@@ -18,12 +18,12 @@ const MAX_OF_ALL: usize = 64;
 
 /// The threads for the heavy work of callers, identified by `K`. Clones share them.
 #[derive(Clone, Debug)]
-pub struct HeavyWork<K: Hash + Eq> {
+pub struct HeavyWork<K: LimitKey> {
     places: ConcurrencyLimiter<K>,
     threads: Arc<Semaphore>,
 }
 
-impl<K: Hash + Eq + Copy> HeavyWork<K> {
+impl<K: LimitKey + Copy> HeavyWork<K> {
     /// At most as many threads as half of the cores.
     pub fn new() -> Self {
         let threads = available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
@@ -42,7 +42,7 @@ impl<K: Hash + Eq + Copy> HeavyWork<K> {
     }
 }
 
-impl<K: Hash + Eq + Copy> Default for HeavyWork<K> {
+impl<K: LimitKey + Copy> Default for HeavyWork<K> {
     fn default() -> Self {
         Self::new()
     }

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use type_safe_id::{DynamicType, StaticType, TypeSafeId};
 use uuid::{NoContext, Timestamp, Uuid};
 
+use crate::kernel::limit_key::LimitKey;
+
 /// The common interface of all ids, for code that handles many kinds of records.
 pub trait TypedId:
     Copy
@@ -84,6 +86,7 @@ macro_rules! typed_ids {
                 pub fn made_at(self) -> Option<DateTime<Utc>> { made_at(self.0) }
             }
             impl TypedId for $Id { const PREFIX: &'static str = $prefix; }
+            impl LimitKey for $Id {}
             impl From<Uuid> for $Id { fn from(uuid: Uuid) -> Self { Self(uuid) } }
             impl From<$Id> for Uuid { fn from(id: $Id) -> Self { id.0 } }
             impl std::fmt::Display for $Id {

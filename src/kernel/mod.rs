@@ -22,6 +22,7 @@ pub mod json_schema;
 pub mod languages;
 pub mod leases;
 pub mod lifecycle;
+pub mod limit_key;
 pub mod logging;
 pub mod metrics;
 pub mod middleware;

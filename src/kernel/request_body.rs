@@ -3,13 +3,15 @@
 //! A body of a declared size is received when the route asks for it, so whoever is refused before, by a key or a limit, costs no memory. One of
 //! an unknown size is received first, because it may turn out to be too large; few of these may be on their way.
 
+use std::convert::Infallible;
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::extract::Request;
+use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Frame, SizeHint};
@@ -36,6 +38,28 @@ pub fn must_be_plain(headers: &HeaderMap) -> Result<(), Problem> {
 
 fn is_plain(coding: &str) -> bool {
     ["", "identity", "utf-8", "utf8"].iter().any(|plain| coding.eq_ignore_ascii_case(plain))
+}
+
+/// A body that nobody has asked for yet: the handler first decides whether the caller may do what the route does.
+#[derive(Debug)]
+pub struct Unread<B> {
+    request: Request,
+    read_as: PhantomData<fn() -> B>,
+}
+
+impl<B: FromRequest<()>> Unread<B> {
+    /// Receives the body.
+    pub async fn read(self) -> Result<B, B::Rejection> {
+        B::from_request(self.request, &()).await
+    }
+}
+
+impl<S: Send + Sync, B> FromRequest<S> for Unread<B> {
+    type Rejection = Infallible;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
+        Ok(Self { request, read_as: PhantomData })
+    }
 }
 
 /// A route, as it is matched, that takes larger bodies, and their maximum size.

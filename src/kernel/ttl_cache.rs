@@ -5,6 +5,9 @@
 //!
 //! A row that was read before a change must not be cached after it. A caller therefore takes the [`Generation`] before it reads, every
 //! change starts a new generation, and only rows read in the current generation are cached.
+//!
+//! A change evicts what it concerns, and never the rows of others: one company would otherwise slow down all others by saving one of its
+//! records again and again. There is no way to evict everything.
 
 use std::hash::Hash;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -94,13 +97,8 @@ impl<K: Eq + Hash, V> TtlCache<K, V> {
     }
 
     /// Evicts the rows for which `is_changed` returns true.
-    pub fn invalidate_if(&self, is_changed: impl Fn(&V) -> bool) {
-        self.next_generation(|rows| rows.retain(|_, (_, row)| !is_changed(row)));
-    }
-
-    /// Evicts all rows, and starts a new generation.
-    pub fn invalidate_all(&self) {
-        self.next_generation(Cache::clear);
+    pub fn invalidate_if(&self, is_changed: impl Fn(&K, &V) -> bool) {
+        self.next_generation(|rows| rows.retain(|key, (_, row)| !is_changed(key, row)));
     }
 
     fn next_generation(&self, remove: impl FnOnce(&Cache<K, (DateTime<Utc>, Arc<V>)>)) {
@@ -129,7 +127,8 @@ mod tests {
     #[test]
     fn a_value_read_before_a_change_is_not_cached_after_it() {
         let cache = TtlCache::new(10);
-        for change in [TtlCache::invalidate_all, |cache: &TtlCache<i32, &str>| cache.invalidate(&8)] {
+        let changes: [fn(&TtlCache<i32, &'static str>); 2] = [|cache| cache.invalidate_if(|_, _| false), |cache| cache.invalidate(&8)];
+        for change in changes {
             let generation = cache.generation();
             change(&cache);
             cache.insert_if_current(generation, 7, &Arc::new("Acme"), NOW);
@@ -143,7 +142,7 @@ mod tests {
         for (key, row) in [(7, "Acme"), (8, "Best")] {
             cache.insert_if_current(cache.generation(), key, &Arc::new(row), NOW);
         }
-        cache.invalidate_if(|row| *row == "Acme");
+        cache.invalidate_if(|_, row| *row == "Acme");
         assert_eq!((cache.get(&7, NOW), cache.get(&8, NOW).as_deref()), (None, Some(&"Best")));
         cache.invalidate(&8);
         assert_eq!(cache.get(&8, NOW), None);

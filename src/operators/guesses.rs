@@ -16,7 +16,7 @@ use crate::operators::session::SessionToken;
 
 /// Wrong guesses from one network, over all operators.
 const BY_NETWORK: Rule = Rule { limit: 50, window: TimeDelta::minutes(15) };
-/// Wrong guesses at one operator from one network, or in one browser that is known.
+/// Wrong guesses at one operator from one place, or in one browser that is known.
 const BY_OPERATOR_HERE: Rule = Rule { limit: 10, window: TimeDelta::minutes(15) };
 /// Wrong passwords of one operator in browsers that are not known, wherever they are.
 const PASSWORDS_BY_OPERATOR: Rule = Rule { limit: 100, window: TimeDelta::hours(24) };
@@ -47,28 +47,28 @@ pub(super) fn asker(address: ClientAddress) -> Asker {
 pub(super) struct Guess(Vec<(String, Rule)>);
 
 impl Guess {
-    /// A guess at the password of whoever has this address, if anybody does.
-    pub(super) fn password(key: &ApplicationKey, email: &str, operator: Option<&Operator>, browser: &Browser) -> Self {
-        Self::of("operator_sign_in", PASSWORDS_BY_OPERATOR, key, email, operator, browser)
+    /// A guess at the passwords of an address, whoever has it, and also if nobody does.
+    pub(super) fn password(key: &ApplicationKey, email: &str, browser: &Browser) -> Self {
+        Self::of("operator_sign_in", PASSWORDS_BY_OPERATOR, &hex::encode(sha256(email)), known(key, email, browser), browser)
     }
 
-    /// A guess at the second factor.
+    /// A guess at the second factor. Operators of several companies who have the same address have one each.
     pub(super) fn code(key: &ApplicationKey, operator: &Operator, browser: &Browser) -> Self {
-        Self::of("operator_code", CODES_BY_OPERATOR, key, &operator.email, Some(operator), browser)
+        Self::of("operator_code", CODES_BY_OPERATOR, &operator.id.to_string(), known(key, &operator.email, browser), browser)
     }
 
-    fn of(bucket: &str, by_operator: Rule, key: &ApplicationKey, email: &str, operator: Option<&Operator>, browser: &Browser) -> Self {
-        let (network, address) = (browser.address.network(), hex::encode(sha256(email)));
-        let known = operator.and_then(|operator| KnownBrowser::number(key, operator.id, browser.known.as_ref()?));
-        let everywhere = (format!("{bucket}:network:{network}"), BY_NETWORK);
-        Self(match known {
-            Some(number) => vec![everywhere, (format!("{bucket}:browser:{number}"), BY_OPERATOR_HERE)],
-            None => vec![
-                everywhere,
-                (format!("{bucket}:operator:{address}:{network}"), BY_OPERATOR_HERE),
-                (format!("{bucket}:operator:{address}"), by_operator),
-            ],
-        })
+    fn of(bucket: &str, by_operator: Rule, whose: &str, known: Option<String>, browser: &Browser) -> Self {
+        let place = browser.address.place();
+        let everywhere = rate_limit::by_network(browser.address.network(), BY_NETWORK);
+        let mut counted: Vec<_> = everywhere.map(|(network, rule)| (format!("{bucket}:network:{network}"), rule)).collect();
+        match known {
+            Some(number) => counted.push((format!("{bucket}:browser:{number}"), BY_OPERATOR_HERE)),
+            None => counted.extend([
+                (format!("{bucket}:operator:{whose}:{place}"), BY_OPERATOR_HERE),
+                (format!("{bucket}:operator:{whose}"), by_operator),
+            ]),
+        }
+        Self(counted)
     }
 
     /// Counts the guess as wrong. The inner error is the limit that does not allow it.
@@ -89,4 +89,9 @@ impl Guess {
         }
         Ok(())
     }
+}
+
+/// The number of the browser, if an operator with this address has signed in with it before.
+fn known(key: &ApplicationKey, email: &str, browser: &Browser) -> Option<String> {
+    KnownBrowser::number(key, email, browser.known.as_ref()?)
 }

@@ -1,8 +1,9 @@
 //! Operators: the people who run a company's part of the service. They are mailed when a webhook fails, and sign in to the console.
 //!
-//! Writes `operators`, `operator_sessions`, `operator_links`, `operator_mails` and `operator_recovery_codes`. An operator belongs to one
-//! company and has one [`Role`], which yields the grant of a [`Caller`]. Operators are created, changed and deleted by administrators:
-//! [`crate::developers`] declares them as records of the API, and the command line creates the first. All else they do themselves.
+//! Writes `operators`, `operator_sessions`, `operator_links`, `operator_choices`, `operator_mails`, `operator_notices` and
+//! `operator_recovery_codes`. An operator belongs to one company and has one [`Role`], which yields the grant of a [`Caller`]. Operators are created,
+//! changed and deleted by administrators: [`crate::developers`] declares them as records of the API, and the command line creates the first. All else
+//! they do themselves.
 //!
 //! # What is guaranteed
 //!
@@ -10,6 +11,11 @@
 //! * Whoever is disabled or deleted is signed out by that, and so is everybody who had a password that was replaced.
 //! * A password, a link, a code and the secret behind codes are never stored in plain text; a link, a code and a recovery code work once.
 //! * Nobody can keep an operator out of a browser they know by guessing (`guesses`).
+//! * A caller who may do less than an operator, for a shorter time or from fewer networks neither lets the operator in nor gives them another role, a
+//!   link or a way around their second factor ([`Caller::must_cover`]).
+//! * A copied cookie administers nothing: [`Caller::require`] asks for a proof that is not old, and the proof gives the session another token.
+//! * An operator is told of what happens to their access (`notices`), and their other sessions end when their way in changes.
+//! * An address is nobody's: a company learns nothing of the operators of others, and an invitation keeps no other company from inviting.
 //!
 //! # Rooms
 //!
@@ -17,9 +23,13 @@
 //!
 //! ```text
 //! choosing_password  provider_sign_in   by a link in a mail, or with the company's identity provider
+//! confirming                             a signed-in operator proves again who they are
+//! choosing_company                       somebody who works for several companies chooses one
 //! sign_in                                proves who somebody is, and starts a session
 //! sessions  mails                        browsers in which somebody is signed in; invitations and resets
+//! binding                                who an operator is at the identity provider
 //! totp  one_time_link                    the second factor; links and steps that work once
+//! notices                                mails that tell what happened to somebody's access
 //! queries                                the SQL
 //! guesses                                limits of wrong passwords and codes
 //! state                                  what signing in needs
@@ -29,11 +39,15 @@
 //! known_browser                          how a browser proves that an operator has used it before
 //! ```
 
+mod binding;
+mod choosing_company;
 mod choosing_password;
+mod confirming;
 mod guesses;
 mod known_browser;
 mod mail_language;
 mod mails;
+mod notices;
 mod one_time_link;
 mod operator;
 mod password;
@@ -58,15 +72,18 @@ use crate::kernel::ids::{CompanyId, OperatorId};
 use crate::kernel::password_hashing::{HashingBusy, PasswordHashing};
 use crate::kernel::problem::Problem;
 
+pub use choosing_company::Choice;
 pub use choosing_password::AskRefusal;
+pub use confirming::Proof;
 pub use guesses::Browser;
 pub use mail_language::{InvalidMailLanguage, MailLanguage};
 pub use mails::queue as queue_mail;
+pub use notices::{Notice, tell_owners};
 pub use one_time_link::OneTimeLink;
 pub use operator::Operator;
 pub use password::{BadOperatorPassword, OperatorPassword};
 pub use provider_sign_in::{ProviderRefusal, RETURN_PAGE, Returned};
-pub use queries::find_by_email;
+pub use queries::{find_by_email, list_by_email};
 pub use role::{InvalidRole, Role};
 pub use session::{LiveSession, Method, OperatorSession, SessionToken};
 pub use sign_in::{Progress, SignInRefusal, SignedIn};
@@ -76,13 +93,13 @@ pub use totp::{CodeRefusal, Enrolment, QrPath, RecoveryCode, SEALED, count_opera
 /// The reason why an operator could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateOperatorError {
-    /// The caller is no administrator.
+    /// The caller is no administrator, or may do less than the operator could.
     #[error(transparent)]
     NotAllowed(Problem),
     /// The company does not exist.
     #[error("there is no company {0}")]
     CompanyUnknown(CompanyId),
-    /// Another operator, perhaps of another company, has this address.
+    /// Another operator of the company has this address.
     #[error("an operator with this email address already exists")]
     EmailTaken,
     /// The password could not be hashed at this time.
@@ -113,7 +130,7 @@ pub const NO_OWNER_LEFT: &str = "This is the last owner of the company who can s
 /// The reason why an operator's access could not be reset.
 #[derive(Debug, thiserror::Error)]
 pub enum ResetOperatorError {
-    /// The caller is no administrator.
+    /// The caller is no administrator, or may do less than the operator.
     #[error(transparent)]
     NotAllowed(Problem),
     /// The password could not be hashed at this time.
@@ -127,17 +144,6 @@ pub enum ResetOperatorError {
 /// The operators of a company, the oldest first.
 pub async fn list_operators(conn: &mut Connection, company: CompanyId) -> Result<Vec<Operator>, sqlx::Error> {
     queries::list_operators(conn, company).await
-}
-
-/// An address of an operator of the company that one of another company has in another cell, where the company therefore cannot go: in one cell
-/// nobody has the address of somebody else.
-pub async fn find_taken_address(conn: &mut Connection, company: CompanyId, cell: &mut Connection) -> Result<Option<String>, sqlx::Error> {
-    for operator in list_operators(conn, company).await? {
-        if queries::has_email(cell, &operator.email).await? {
-            return Ok(Some(operator.email));
-        }
-    }
-    Ok(None)
 }
 
 /// The addresses that the operators of a company are mailed at.
@@ -156,6 +162,7 @@ pub async fn create_operator(
     now: DateTime<Utc>,
 ) -> Result<OperatorId, CreateOperatorError> {
     caller.require(Area::Administration, Scope::Admin).map_err(CreateOperatorError::NotAllowed)?;
+    caller.must_cover(&role.grant(), None).map_err(CreateOperatorError::NotAllowed)?;
     let hash = hashing.reserve(guesses::asker(ClientAddress::of_this_process()))?.hash(password.into_password()).await;
     let (id, company) = (OperatorId::new(now), caller.company);
     let created = async {
@@ -195,8 +202,8 @@ pub async fn remove_operator(
     Ok(removed.map(|(id, _)| id))
 }
 
-/// Gives the operator with this address another password, ends their sessions and forgets their second factor; `None` when the caller's
-/// company has none. For whoever has access to the machine: everybody else asks for a link.
+/// Gives the operator with this address another password, ends their sessions, and forgets their second factor and who they are at the identity
+/// provider; `None` when the caller's company has none. For whoever has access to the machine: everybody else asks for a link.
 pub async fn reset_operator(
     conn: &mut Connection,
     hashing: &PasswordHashing,
@@ -208,11 +215,16 @@ pub async fn reset_operator(
     caller.require(Area::Administration, Scope::Admin).map_err(ResetOperatorError::NotAllowed)?;
     let hash = hashing.reserve(guesses::asker(ClientAddress::of_this_process()))?.hash(password.into_password()).await;
     let mut transaction = conn.begin().await?;
-    let found = queries::find_by_email(&mut transaction, email).await?.filter(|operator| operator.company == caller.company);
-    let Some(Operator { id, .. }) = found else { return Ok(None) };
+    let found = queries::find_by_email(&mut transaction, caller.company, email).await?;
+    let Some(Operator { id, role, .. }) = found else { return Ok(None) };
+    caller.must_cover(&role.grant(), None).map_err(ResetOperatorError::NotAllowed)?;
     queries::set_password(&mut transaction, id, hash.expose(), now).await?;
+    queries::forget_binding(&mut transaction, id).await?;
     end_access(&mut transaction, id).await?;
-    totp::forget(&mut transaction, id).await?;
+    notices::tell(&mut transaction, id, Notice::Password, None, now).await?;
+    if totp::forget(&mut transaction, id).await? {
+        notices::tell(&mut transaction, id, Notice::SecondFactorRemoved, None, now).await?;
+    }
     let fields = Action::Updated(&["password", "totp_enabled_at"]);
     audit_trail::record(&mut transaction, caller, fields, ChangedRecord::Operator(id), now).await?;
     transaction.commit().await?;

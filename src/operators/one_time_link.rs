@@ -1,11 +1,12 @@
 //! Secrets that an operator can use once, in time: links that sign in (the greeting of development), links to choose a password, and the
-//! step between the password and the second factor.
+//! steps behind the first factor: the choice of a company, and the second factor.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::kernel::crypto::secret_token;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::OperatorId;
+use crate::operators::operator::Operator;
 use crate::operators::purpose::Purpose;
 use crate::operators::queries;
 use crate::operators::session::Method;
@@ -32,5 +33,19 @@ impl OneTimeLink {
         let link = Self::generate();
         queries::insert_link(conn, &link.digest(), operator, purpose, method, expires_at).await?;
         Ok(link)
+    }
+
+    /// Stores a step that goes on as one of these operators. It keeps how the first factor was proven, and as which person at the identity provider an
+    /// invitation is accepted.
+    pub(super) async fn store_choice(
+        conn: &mut Connection,
+        operators: &[Operator],
+        method: Method,
+        person: Option<(&str, &str)>,
+        expires_at: DateTime<Utc>,
+    ) -> Result<Self, sqlx::Error> {
+        let (step, ids) = (Self::generate(), operators.iter().map(|operator| operator.id.uuid()).collect::<Vec<_>>());
+        queries::insert_choices(conn, &step.digest(), &ids, method, person, expires_at).await?;
+        Ok(step)
     }
 }

@@ -1,17 +1,29 @@
 //! How an operator signs in with the company's identity provider: the authorization code flow of OpenID Connect.
 //!
-//! The provider says who somebody is, by an address that it vouches for; an operator with this address must exist. What the flow must
-//! remember until the provider sends the browser back is sealed into a cookie, so only this browser can finish what it began. No second
-//! factor is asked for: how many factors it takes is the provider's decision.
+//! The first time, the provider says who somebody is by an address that it vouches for; an operator with this address must exist. From then on the
+//! operator is bound to the issuer and the subject, whatever address the provider has for them: an address that is given to somebody else gives them
+//! nothing. A deployment that goes to another provider binds its operators anew.
+//!
+//! What the flow must remember until the provider sends the browser back is sealed into a cookie, so only this browser can finish what it began. No
+//! second factor is asked for: how many factors it takes is the provider's decision.
+//!
+//! Somebody who works for several companies is bound in all of them by their first sign-in, so that no company is left in which the next holder of the
+//! address is let in. Somebody who works for no company yet chooses an invitation before it is accepted and bound, even if it is the only one: it may
+//! come from another company than they believe. Beside a company that they work for, an invitation counts for nothing until they open the link in its
+//! mail.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
+use crate::contact::EmailAddress;
+use crate::kernel::database::Connection;
+use crate::operators::binding;
 use crate::operators::guesses::Browser;
-use crate::operators::queries;
+use crate::operators::operator::Operator;
+use crate::operators::queries::{self, Holder, OfPerson};
 use crate::operators::session::Method;
-use crate::operators::sign_in::{SignInRefusal, SignedIn};
+use crate::operators::sign_in::{Progress, SignInRefusal};
 use crate::operators::state::Operators;
 use crate::providers::identity::{CodeAttempt, VerifyError};
 
@@ -34,6 +46,9 @@ pub enum ProviderRefusal {
     /// The provider vouches for no address, or no operator has it.
     #[error("the provider knows no operator")]
     NoOperator,
+    /// The operator with the address signs in as another person at the provider.
+    #[error("the operator is bound to another person at the provider")]
+    AnotherPerson,
     /// The provider does not vouch for who this is, or does not answer.
     #[error("the provider was asked in vain")]
     Provider(#[from] VerifyError),
@@ -89,7 +104,7 @@ impl Operators {
         kept: &SecretString,
         returned: Returned,
         browser: &Browser,
-    ) -> Result<(SignedIn, String), ProviderRefusal> {
+    ) -> Result<(Progress, String), ProviderRefusal> {
         let (flow, back) = self.oidc.as_ref().zip(self.address_of(RETURN_PAGE)).ok_or(ProviderRefusal::NotConfigured)?;
         let begun = self.opened(kept).ok_or(ProviderRefusal::NotBegun)?;
         let Returned { state: Some(state), code: Some(code), iss } = returned else { return Err(ProviderRefusal::NotBegun) };
@@ -97,10 +112,18 @@ impl Operators {
             return Err(ProviderRefusal::NotBegun);
         }
         let identity = flow.finish(&begun.attempt, &back, &code, iss.as_deref()).await?;
-        let email = identity.vouched_email().ok_or(ProviderRefusal::NoOperator)?;
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
-        let operator = queries::find_by_email(&mut conn, email).await?.ok_or(ProviderRefusal::NoOperator)?;
-        Ok((self.start_session(&mut conn, &operator, Method::Oidc, browser, now).await?, begun.then))
+        let person = (flow.issuer(), identity.subject.as_str());
+        let email = identity.vouched_email().map(EmailAddress::key);
+        let mut transaction = conn.begin().await?;
+        let (accepted, invited) = operators_of(&mut transaction, person, email.as_deref(), browser, now).await?;
+        let progress = if accepted.is_empty() {
+            self.offer(&mut transaction, &invited, Method::Oidc, Some(person), now).await?
+        } else {
+            self.go_on(&mut transaction, &accepted, Method::Oidc, browser, now).await?
+        };
+        transaction.commit().await?;
+        Ok((progress, begun.then))
     }
 
     fn opened(&self, kept: &SecretString) -> Option<Begun> {
@@ -108,4 +131,32 @@ impl Operators {
         let begun: Begun = serde_json::from_slice(opened.expose_secret()).ok()?;
         (begun.expires_at > self.clock.now()).then_some(begun)
     }
+}
+
+/// The operators who this person at the provider is in their companies, and those of invitations to the address that it vouches for; not both are
+/// empty. The former are bound to the person from now on.
+async fn operators_of(
+    conn: &mut Connection,
+    person: (&str, &str),
+    email: Option<&str>,
+    browser: &Browser,
+    now: DateTime<Utc>,
+) -> Result<(Vec<Operator>, Vec<Operator>), ProviderRefusal> {
+    let (mut accepted, mut invited, mut refusal) = (Vec::new(), Vec::new(), ProviderRefusal::NoOperator);
+    for OfPerson { operator, has_accepted, holder } in queries::list_of_person(conn, person, email).await? {
+        let is_theirs = match holder {
+            Holder::ThisPerson => true,
+            Holder::AnotherPerson => false,
+            Holder::Nobody => !has_accepted || binding::bind(conn, &operator, person, browser, now).await?,
+        };
+        match (is_theirs, has_accepted) {
+            (true, true) => accepted.push(operator),
+            (true, false) => invited.push(operator),
+            (false, _) => {
+                tracing::warn!(operator = %operator.id, "the provider vouches for an operator's address, and it is another person");
+                refusal = ProviderRefusal::AnotherPerson;
+            }
+        }
+    }
+    if accepted.is_empty() && invited.is_empty() { Err(refusal) } else { Ok((accepted, invited)) }
 }

@@ -2,9 +2,10 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::callers::{Caller, Who};
+use crate::callers::{Caller, Grant, Who};
 use crate::kernel::crypto::secret_token;
 use crate::kernel::ids::{OperatorId, OperatorSessionId};
+use crate::kernel::problem::Problem;
 use crate::kernel::request_id::RequestId;
 use crate::operators::operator::Operator;
 
@@ -72,12 +73,25 @@ pub struct LiveSession {
     pub(super) method: Method,
     pub(super) created_at: DateTime<Utc>,
     pub(super) last_used_at: DateTime<Utc>,
+    /// Whether the operator proved who they are longer ago than `operators.fresh_for`.
+    pub(super) needs_proof: bool,
 }
 
 impl LiveSession {
     /// The operator as the caller of use cases.
     pub fn caller(&self, request: Option<RequestId>) -> Caller {
         let Operator { id, company, role, .. } = self.operator;
-        Caller { company, grant: role.grant(), who: Who::Operator(id), request }
+        let grant = Grant { needs_proof: self.needs_proof, ..role.grant() };
+        Caller { company, grant, who: Who::Operator(id), request }
+    }
+
+    /// Whether the operator has to prove again who they are before they administer anything.
+    pub fn needs_proof(&self) -> bool {
+        self.needs_proof
+    }
+
+    /// Returns the error `fresh_sign_in_required` if so.
+    pub(super) fn require_proof(&self) -> Result<(), Problem> {
+        self.caller(None).require_proof()
     }
 }

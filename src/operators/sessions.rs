@@ -5,6 +5,7 @@ use chrono::TimeDelta;
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::{Area, Caller, Scope, Who};
 use crate::companies::must_be_open;
+use crate::kernel::client_address::ClientAddress;
 use crate::kernel::ids::{OperatorId, OperatorSessionId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::operators::queries;
@@ -25,10 +26,18 @@ impl Operators {
         queries::has_link(&mut self.pool.acquire().await?, digest).await
     }
 
-    /// The session of this token, unless it has ended. Nobody works for a company that is not served.
-    pub async fn find_session(&self, token: &SessionToken) -> Result<Option<LiveSession>, Problem> {
+    /// The session of this token, unless it has ended. Nobody works for a company that is not served. A client that sends too many tokens of no live
+    /// session is refused before they are looked up.
+    pub async fn find_session(&self, token: &SessionToken, client: ClientAddress) -> Result<Option<LiveSession>, Problem> {
+        let limited = self.unknown_sessions.look_up(client.network(), Box::pin(self.find_live(token))).await;
+        let (found, _) = limited.map_err(|status| status.problem())?;
+        found
+    }
+
+    async fn find_live(&self, token: &SessionToken) -> Result<Option<LiveSession>, Problem> {
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
-        let Some(session) = queries::find_session(&mut conn, &token.digest()).await? else { return Ok(None) };
+        let found = queries::find_session(&mut conn, &token.digest(), now - self.settings.fresh_for).await?;
+        let Some(session) = found else { return Ok(None) };
         if session.last_used_at + self.settings.idle_timeout <= now || session.created_at + self.settings.session_lifetime <= now {
             return Ok(None);
         }
@@ -37,6 +46,11 @@ impl Operators {
             queries::touch_session(&mut conn, session.id, now).await?;
         }
         Ok(Some(session))
+    }
+
+    /// What the forms of a session carry. It stays when a proof gives the session another token, so that what is typed in other tabs can be sent.
+    pub fn form_token(&self, session: &LiveSession) -> String {
+        hex::encode(self.key.mac("forms of the console", session.id.to_string().as_bytes()))
     }
 
     /// The live sessions of an operator, the latest first.
@@ -61,7 +75,7 @@ impl Operators {
 
     /// The live sessions of an operator of the caller's company.
     pub async fn list_sessions_of(&self, caller: &Caller, operator: OperatorId) -> Result<Vec<OperatorSession>, Problem> {
-        caller.require(Area::Administration, Scope::Admin)?;
+        caller.reading().require(Area::Administration, Scope::Admin)?;
         let exists = queries::find_operator(&mut self.pool.acquire().await?, caller.company, operator).await?.is_some();
         if exists { Ok(self.list_sessions(operator).await?) } else { Err(ProblemCode::RecordNotFound.into()) }
     }
@@ -82,6 +96,7 @@ impl Operators {
 
     /// Deletes sessions and links that have ended. A periodic task calls it about once a minute.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
+        self.unknown_sessions.sweep();
         let (now, mut conn) = (self.clock.now(), self.pool.acquire_patient().await?);
         queries::delete_ended(&mut conn, now - self.settings.idle_timeout, now - self.settings.session_lifetime, now).await
     }

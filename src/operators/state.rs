@@ -1,8 +1,10 @@
 //! What operators need to sign in: the database, the keys, the limits, and how they are mailed.
 
+use std::num::NonZeroU32;
 use std::ops::Deref;
 use std::time::Duration;
 
+use ipnet::IpNet;
 use url::Url;
 
 use crate::kernel::clock::Clock;
@@ -10,10 +12,14 @@ use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database::Pool;
 use crate::kernel::opaque::Opaque;
 use crate::kernel::password_hashing::PasswordHashing;
+use crate::kernel::rate_limit::FailureLimiter;
 use crate::kernel::settings;
 use crate::operators::role::Role;
 use crate::providers::identity::CodeFlow;
 use crate::providers::mail::Mail;
+
+/// The maximum number of requests without a live session per minute and client network. Browsers whose session has ended make some.
+const UNKNOWN_SESSIONS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("600 is not zero");
 
 /// `[operators]`
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -25,6 +31,9 @@ pub struct Settings {
     /// How long an operator stays signed in at most.
     #[serde(deserialize_with = "settings::seconds")]
     pub session_lifetime: Duration,
+    /// How long after a proof of who they are operators may administer, and see secrets.
+    #[serde(deserialize_with = "settings::seconds")]
+    pub fresh_for: Duration,
     /// Who must have a second factor.
     pub totp: TotpPolicy,
     /// Where operators open the console; links in mails lead there. Development has a default.
@@ -95,6 +104,8 @@ pub struct Shared {
     pub(super) oidc: Option<CodeFlow>,
     console: Option<Url>,
     pub(super) settings: Settings,
+    /// Limits requests with tokens of no live session, per client network.
+    pub(super) unknown_sessions: FailureLimiter<IpNet>,
 }
 
 impl Deref for Operators {
@@ -109,7 +120,8 @@ impl Operators {
     /// Builds the state.
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, key, hashing, mail, oidc, console, settings } = parts;
-        Self(Opaque::new(Shared { pool, clock, key, hashing, mail, oidc, console, settings }))
+        let unknown_sessions = FailureLimiter::new(UNKNOWN_SESSIONS_PER_MINUTE);
+        Self(Opaque::new(Shared { pool, clock, key, hashing, mail, oidc, console, settings, unknown_sessions }))
     }
 
     /// The address of a page of the console, if the deployment says where the console is.

@@ -5,12 +5,12 @@ use std::mem::take;
 use chrono::TimeDelta;
 
 use crate::audit_trail::ChangedRecord;
-use crate::callers::{Area, Owner, Scope};
+use crate::callers::{AllowedNetworks, Area, Grant, Owner, Scope};
 use crate::kernel::ids::PortalLinkId;
-use crate::kernel::problem::{FieldErrors, Problem};
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::members;
 use crate::portal::secrets::LinkKey;
-use crate::portal::{Accent, ColorScheme, Portal, Radius};
+use crate::portal::{Accent, ColorScheme, Portal, Radius, access};
 use crate::resources::{Editable, Fields, Instant, IntegerIn, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource};
 
 /// How long a link can be opened unless its creation says otherwise, in seconds.
@@ -33,6 +33,8 @@ crate::fields! {
         radius: Option<Radius>,
         /// The theme: light, dark, or as the visitor's system. Null: as in the settings.
         color_scheme: Option<ColorScheme>,
+        /// The networks that the link can be opened and used from. An empty list means anywhere.
+        allowed_networks: AllowedNetworks,
     }
     by_hand {
         /// The number of seconds from now on for which the link can be opened; an hour by default. A session that it has begun may last longer.
@@ -42,6 +44,8 @@ crate::fields! {
     read_only {
         /// Until when the link can be opened.
         expires_at: Instant,
+        /// When its sessions end at the latest: with the API key that set the lifetime. Null: when they are old.
+        sessions_end_at: Option<Instant>,
         /// When it was last opened.
         last_opened_at: Option<Instant>,
     }
@@ -60,6 +64,9 @@ impl Resource for PortalLink {
     const AREA: Area = Area::Integration;
     const READING: Scope = Scope::Admin;
     const WRITING: Scope = Scope::Admin;
+    const REFUSALS: &'static [ProblemCode] = &[ProblemCode::ApiKeyTooStrong];
+    /// A visitor also repeats and cancels deliveries.
+    const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Traffic, Scope::Write)];
 }
 
 /// Links publish no events: subscribers do not need to know about access.
@@ -75,10 +82,10 @@ impl Editable for PortalLink {
             Member::Sent(Some(lifetime)) => lifetime.into(),
             Member::Sent(None) | Member::Missing => DEFAULT_LIFETIME,
         };
-        let mut fields = Self::created_by(body)?;
+        let mut fields = Self::created_by(body)?.lasting(lifetime, transaction);
+        transaction.caller.must_cover(&fields.grant(&transaction.state), None)?;
         let key = LinkKey::generate();
         fields.digest = key.digest().to_vec();
-        fields.expires_at = transaction.now + TimeDelta::seconds(lifetime.into());
         let path = format!("/portal/open#{}", key.reveal());
         Ok(New { fields, shown_once: members! { "key": key.reveal(), "path": path } })
     }
@@ -90,9 +97,27 @@ impl Editable for PortalLink {
             // Whoever has the link would see what they should not.
             return Err(FieldErrors::one("owner", "The owner of a portal link cannot be changed. Create another link instead."));
         }
+        let mut had = Some(before.fields.grant(&transaction.state));
         if let Member::Sent(Some(lifetime)) = lifetime {
-            fields.expires_at = transaction.now + TimeDelta::seconds(i32::from(lifetime).into());
+            // It opens anew, also to whom it would not have opened any more.
+            (fields, had) = (fields.lasting(lifetime.into(), transaction), None);
         }
+        transaction.caller.must_cover(&fields.grant(&transaction.state), had.as_ref())?;
         Ok(fields)
+    }
+}
+
+impl PortalLink {
+    /// The link as it can be opened for `lifetime` seconds. Its sessions end with the caller who says so.
+    fn lasting(self, lifetime: i32, transaction: &RecordTransaction<Portal>) -> Self {
+        let expires_at = transaction.now + TimeDelta::seconds(lifetime.into());
+        Self { expires_at, sessions_end_at: transaction.caller.grant.until, ..self }
+    }
+
+    /// What visitors with the link can do, and until when the last of them can.
+    fn grant(&self, portal: &Portal) -> Grant {
+        let networks = AllowedNetworks::try_from(self.allowed_networks.clone()).expect("networks are validated before they are stored");
+        let sessions_end_at = self.sessions_end_at.unwrap_or(self.expires_at + portal.settings.session_lifetime);
+        access::grant(self.owner.clone(), networks, sessions_end_at.max(self.expires_at))
     }
 }

@@ -11,6 +11,9 @@
 //!
 //! * The key of a link and the token of a session are random, shown once and stored as digests.
 //! * A session ends when it is idle, when it is old, and with the next request after its link was revoked.
+//! * A link allows no more than its maker, is used from no other networks, and neither it nor its sessions last longer
+//!   ([`Caller::must_cover`](crate::callers::Caller::must_cover)).
+//! * A link takes the place of a session of another owner only if somebody has said so ([`Portal::would_replace`]).
 //!
 //! # Rooms
 //!
@@ -20,9 +23,11 @@
 //! links      sessions   links as a resource; browsers in which one is open
 //! queries               the SQL of sessions
 //! state                 the pool, the clock, the settings
+//! access                what a visitor can do
 //! secrets    theme      keys and tokens; what the portal looks like
 //! ```
 
+mod access;
 mod links;
 mod queries;
 mod secrets;

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::callers::Owner;
+use crate::callers::{AllowedNetworks, Owner};
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, PortalLinkId};
 use crate::portal::{Accent, ColorScheme};
@@ -21,6 +21,28 @@ pub(super) struct Session {
     pub(super) color_scheme: Option<ColorScheme>,
     pub(super) created_at: DateTime<Utc>,
     pub(super) last_used_at: DateTime<Utc>,
+    pub(super) allowed_networks: Vec<String>,
+    /// When it ends at the latest, whenever it began.
+    pub(super) ends_at: Option<DateTime<Utc>>,
+}
+
+/// The networks that the link with this digest can be opened from; `None` if no link with it can be opened.
+pub(super) async fn find_networks(
+    conn: &mut Connection,
+    digest: &[u8; 32],
+    now: DateTime<Utc>,
+) -> Result<Option<AllowedNetworks>, sqlx::Error> {
+    let found = sqlx::query_scalar!(
+        "select allowed_networks from portal_links where digest = $1 and deleted_at is null and expires_at > $2",
+        digest,
+        now,
+    );
+    found.fetch_optional(conn).await?.map(read_networks).transpose()
+}
+
+/// Nobody is let in by networks that cannot be read.
+pub(super) fn read_networks(stored: Vec<String>) -> Result<AllowedNetworks, sqlx::Error> {
+    AllowedNetworks::try_from(stored).map_err(|error| sqlx::Error::Decode(error.into()))
 }
 
 /// Begins a session with the link that has this digest, if it can be opened. That it was opened does not count as a change of the link.
@@ -62,12 +84,36 @@ pub(super) async fn find_session(conn: &mut Connection, token_digest: &[u8; 32])
         Session,
         r#"select link.id as "link: PortalLinkId", link.company_id as "company: CompanyId", link.owner as "owner: Owner", link.name,
                   link.accent as "accent: Accent", link.radius, link.color_scheme as "color_scheme: ColorScheme",
-                  session.created_at, session.last_used_at
+                  session.created_at, session.last_used_at, link.allowed_networks, link.sessions_end_at as ends_at
            from portal_sessions as session join portal_links as link on link.id = session.link_id
            where session.token_digest = $1 and link.deleted_at is null"#,
         token_digest,
     )
     .fetch_optional(conn)
+    .await
+}
+
+/// Whether the session, unless it was idle since `idle_since` or began before `began`, is of another owner than that of the link with this digest.
+pub(super) async fn is_of_another_owner(
+    conn: &mut Connection,
+    token_digest: &[u8; 32],
+    link_digest: &[u8; 32],
+    (idle_since, began): (DateTime<Utc>, DateTime<Utc>),
+) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select exists (
+             select from portal_sessions as session
+             join portal_links as open on open.id = session.link_id and open.deleted_at is null
+             join portal_links as asked on asked.digest = $2 and asked.deleted_at is null
+             where session.token_digest = $1 and session.last_used_at > $3 and session.created_at > $4
+               and (asked.company_id <> open.company_id or asked.owner <> open.owner)
+           ) as "is_another!""#,
+        token_digest,
+        link_digest,
+        idle_since,
+        began,
+    )
+    .fetch_one(conn)
     .await
 }
 

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::callers::{Caller, Grant, Owner, Reach, Scope, Scopes, Who};
+use crate::callers::{AllowedNetworks, Caller, Owner, Who};
 use crate::companies::must_be_open;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::ids::{CompanyId, PortalLinkId};
@@ -10,7 +10,7 @@ use crate::kernel::problem::Problem;
 use crate::kernel::rate_limit::RateLimitStatus;
 use crate::kernel::request_id::RequestId;
 use crate::portal::secrets::{LinkKey, SessionToken};
-use crate::portal::{Portal, Theme, queries};
+use crate::portal::{Portal, Theme, access, queries};
 
 /// How often the last use of a session is recorded.
 const LAST_USED_INTERVAL: TimeDelta = TimeDelta::minutes(1);
@@ -28,6 +28,8 @@ pub struct LiveSession {
     pub owner: Owner,
     /// What the portal looks like.
     pub theme: Theme,
+    /// The networks that the link can be used from.
+    pub networks: AllowedNetworks,
     /// When it ends at the latest.
     pub ends_at: DateTime<Utc>,
 }
@@ -38,6 +40,9 @@ pub enum OpenRefusal {
     /// No link has this key, or it was revoked or has expired.
     #[error("the link has ended")]
     Ended,
+    /// The link cannot be opened from this address.
+    #[error("the link is for other networks")]
+    Elsewhere,
     /// The client has tried too many keys of no link.
     #[error("too many keys were tried")]
     TooMany(RateLimitStatus),
@@ -55,17 +60,41 @@ impl Portal {
     /// Begins a session with the key of a link. A link can be opened again until it expires: a page that is reloaded opens its frame anew.
     pub async fn open(&self, key: &LinkKey, client: ClientAddress) -> Result<SessionToken, OpenRefusal> {
         let (now, token) = (self.clock.now(), SessionToken::generate());
-        let opening = async { queries::open(&mut self.pool.acquire().await?, &key.digest(), &token.digest(), now).await };
-        let (opened, _) = self.unknown_keys.look_up(client.network(), opening).await.map_err(OpenRefusal::TooMany)?;
-        opened?.map(|_: PortalLinkId| token).ok_or(OpenRefusal::Ended)
+        let finding = async { queries::find_networks(&mut self.pool.acquire().await?, &key.digest(), now).await };
+        let (found, _) = self.unknown_keys.look_up(client.network(), finding).await.map_err(OpenRefusal::TooMany)?;
+        if !found?.ok_or(OpenRefusal::Ended)?.admit(client.ip()) {
+            return Err(OpenRefusal::Elsewhere);
+        }
+        let opened = queries::open(&mut self.pool.acquire().await?, &key.digest(), &token.digest(), now).await?;
+        opened.map(|_: PortalLinkId| token).ok_or(OpenRefusal::Ended)
     }
 
-    /// The session of this token, unless it has ended or its link was revoked. Nobody works for a company that is not served.
-    pub async fn find_session(&self, token: &SessionToken) -> Result<Option<LiveSession>, Problem> {
+    /// Whether this browser has an open session of another owner than that of the link. A visitor who is led to a link of somebody
+    /// else would otherwise go on working there without knowing it.
+    pub async fn would_replace(&self, before: &SessionToken, key: &LinkKey) -> Result<bool, sqlx::Error> {
+        let now = self.clock.now();
+        let (idle_since, began) = (now - self.settings.idle_timeout, now - self.settings.session_lifetime);
+        queries::is_of_another_owner(&mut self.pool.acquire().await?, &before.digest(), &key.digest(), (idle_since, began)).await
+    }
+
+    /// The session of this token, unless it has ended, its link was revoked, or the link is for other networks than the client's. Nobody works
+    /// for a company that is not served. A client that sends too many tokens of no live session is refused before they are looked up.
+    pub async fn find_session(&self, token: &SessionToken, client: ClientAddress) -> Result<Option<LiveSession>, Problem> {
+        let limited = self.unknown_sessions.look_up(client.network(), Box::pin(self.find_live(token, client))).await;
+        let (found, _) = limited.map_err(|status| status.problem())?;
+        found
+    }
+
+    async fn find_live(&self, token: &SessionToken, client: ClientAddress) -> Result<Option<LiveSession>, Problem> {
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
         let Some(found) = queries::find_session(&mut conn, &token.digest()).await? else { return Ok(None) };
-        let ends_at = found.created_at + self.settings.session_lifetime;
+        let old_at = found.created_at + self.settings.session_lifetime;
+        let ends_at = found.ends_at.map_or(old_at, |end| end.min(old_at));
         if found.last_used_at + self.settings.idle_timeout <= now || ends_at <= now {
+            return Ok(None);
+        }
+        let networks = queries::read_networks(found.allowed_networks)?;
+        if !networks.admit(client.ip()) {
             return Ok(None);
         }
         must_be_open(&mut conn, found.company).await?;
@@ -80,7 +109,7 @@ impl Portal {
             radius: radius.and_then(|radius| i64::from(radius).try_into().ok()).unwrap_or(of_all.radius),
             color_scheme: color_scheme.unwrap_or(of_all.color_scheme),
         };
-        Ok(Some(LiveSession { link, company, owner, theme, ends_at }))
+        Ok(Some(LiveSession { link, company, owner, theme, networks, ends_at }))
     }
 
     /// Ends the session of this token, if there is one.
@@ -91,6 +120,7 @@ impl Portal {
     /// Deletes sessions that have ended, and links that ended long ago. A periodic task calls it about once a minute.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         self.unknown_keys.sweep();
+        self.unknown_sessions.sweep();
         let (now, mut conn) = (self.clock.now(), self.pool.acquire_patient().await?);
         let (idle_since, began) = (now - self.settings.idle_timeout, now - self.settings.session_lifetime);
         queries::delete_ended(&mut conn, idle_since, began, (now - KEPT).min(began)).await
@@ -98,15 +128,9 @@ impl Portal {
 }
 
 impl LiveSession {
-    /// The visitor as the caller of use cases: what a subscriber does with webhooks, within the owner of the link.
+    /// The visitor as the caller of use cases.
     pub fn caller(&self, request: Option<RequestId>) -> Caller {
-        let reach = Reach { customers: None, business: None, administration: None, ..Reach::up_to(Scope::Write) };
-        let grant = Grant {
-            reach,
-            owner: Some(self.owner.clone()),
-            until: Some(self.ends_at),
-            ..Grant::from(Scopes::new([Scope::Read, Scope::Write]))
-        };
+        let grant = access::grant(self.owner.clone(), self.networks.clone(), self.ends_at);
         Caller { company: self.company, grant, who: Who::PortalLink(self.link), request }
     }
 }

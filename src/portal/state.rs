@@ -16,6 +16,8 @@ use crate::resources::ResourceState;
 
 /// The maximum number of keys of no link per minute and client network.
 const UNKNOWN_KEYS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(60).expect("60 is not zero");
+/// The maximum number of requests without a live session per minute and client network. Browsers whose session has ended make some.
+const UNKNOWN_SESSIONS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("600 is not zero");
 
 /// `[portal]`
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -42,12 +44,15 @@ pub struct Portal {
     pub(super) settings: Arc<Settings>,
     /// Limits requests with keys of no link, per client network.
     pub(super) unknown_keys: FailureLimiter<IpNet>,
+    /// Limits requests with tokens of no live session, per client network.
+    pub(super) unknown_sessions: FailureLimiter<IpNet>,
 }
 
 impl Portal {
     /// Builds the state.
     pub fn new(pool: Pool, clock: Clock, settings: Settings) -> Self {
-        Self { pool, clock, settings: Arc::new(settings), unknown_keys: FailureLimiter::new(UNKNOWN_KEYS_PER_MINUTE) }
+        let [unknown_keys, unknown_sessions] = [UNKNOWN_KEYS_PER_MINUTE, UNKNOWN_SESSIONS_PER_MINUTE].map(FailureLimiter::new);
+        Self { pool, clock, settings: Arc::new(settings), unknown_keys, unknown_sessions }
     }
 
     /// The origins of the pages that may show the portal in a frame.

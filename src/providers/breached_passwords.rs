@@ -13,17 +13,19 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use sha1::{Digest, Sha1};
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use url::Url;
 
+use crate::kernel::ids::StoreId;
+use crate::kernel::rate_limit::ConcurrencyLimiter;
 use crate::providers::address::{NOT_SECURE, is_secure};
 use crate::providers::{body, outgoing};
 
 /// How long a look-up may take, however it is made. A customer waits for it.
 const TIME_LIMIT: Duration = Duration::from_secs(1);
-/// Look-ups at one time. Further ones fail at once.
+/// Look-ups at one time, and those of one store. Further ones fail at once, and a store that many register at leaves room for the others.
 const AT_ONCE: usize = 16;
+const OF_STORE: usize = 8;
 /// The maximum size of a range, in bytes: about twenty times a usual one.
 const RANGE_LIMIT: u64 = 1024 * 1024;
 /// How many digits name a range.
@@ -86,7 +88,7 @@ pub struct BreachedPasswords(Option<Arc<Asked>>);
 struct Asked {
     source: BreachedSource,
     client: Client,
-    places: Semaphore,
+    places: ConcurrencyLimiter<StoreId>,
 }
 
 impl BreachedPasswords {
@@ -94,15 +96,15 @@ impl BreachedPasswords {
     pub fn new(source: Option<&BreachedSource>) -> Self {
         let asked = source.map(|source| {
             let client = outgoing::client().timeout(TIME_LIMIT).redirect(Policy::none()).build().expect("the system has root certificates");
-            Arc::new(Asked { source: source.clone(), client, places: Semaphore::new(AT_ONCE) })
+            Arc::new(Asked { source: source.clone(), client, places: ConcurrencyLimiter::new(OF_STORE, AT_ONCE) })
         });
         Self(asked)
     }
 
-    /// Whether a password is in the list. `None` if there is no list.
-    pub async fn look_up(&self, password: &SecretString) -> Option<Result<bool, LookUpError>> {
+    /// Whether a password for the customers of a store is in the list. `None` if there is no list.
+    pub async fn look_up(&self, store: StoreId, password: &SecretString) -> Option<Result<bool, LookUpError>> {
         let asked = self.0.as_ref()?;
-        let Ok(_place) = asked.places.try_acquire() else { return Some(Err(LookUpError::Full)) };
+        let Ok(_place) = asked.places.enter(store) else { return Some(Err(LookUpError::Full)) };
         let digest = hex::encode_upper(Sha1::digest(password.expose_secret()));
         let (prefix, rest) = digest.split_at(PREFIX);
         let range = timeout(TIME_LIMIT, asked.range(prefix)).await.unwrap_or(Err(LookUpError::TooLate));

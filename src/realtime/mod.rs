@@ -6,8 +6,8 @@
 //! The socket server is a separate program. `docs/realtime.md` describes its setup. It shares one key with Portico ([`key`]),
 //! which signs two things:
 //!
-//! * A [`socket_token`] proves the identity of a customer for `socket.lifetime` (15 minutes by default). The app fetches it,
-//!   keeps it in memory and presents it to the socket server, which verifies it without a request to Portico.
+//! * A [`socket_token`] proves the identity of a customer for `socket.lifetime` (15 minutes by default), and not longer than the session
+//!   lasts. The app fetches it, keeps it in memory and presents it to the socket server, which verifies it without a request to Portico.
 //! * An authorization request ([`question`]) asks whether the holder of a token may subscribe to a channel. [`authorize`] decides
 //!   it from the current state of the orders and returns a TTL for the decision.
 //!

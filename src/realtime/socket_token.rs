@@ -92,7 +92,7 @@ impl Claims {
             ids: [sub.to_string(), sub.uuid().to_string()],
             iat,
             nbf: iat - CLOCK_SKEW.num_seconds(),
-            exp: iat.saturating_add_unsigned(settings.lifetime.as_secs()),
+            exp: caller.end_of_token(settings.lifetime, now).timestamp(),
             jti: random_hex::<16>(),
         }
     }

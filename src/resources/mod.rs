@@ -16,7 +16,8 @@
 //! OpenAPI document is generated from the same list. The routes only parse and answer: [`operations`] works for every
 //! [`Caller`](crate::callers::Caller). This module builds the SQL statements from the names that the resource declares, so a resource
 //! contains no SQL of its own for list, find, create, update and delete. A further route that writes a record starts with
-//! [`WriteRequest`]. `kind/example.rs` is the smallest possible resource. `docs/extensions.md` adds a resource step by step.
+//! [`WriteRequest`], one that reads with [`ReadRequest`]. Another one that takes a body takes it [`Unread`](crate::kernel::request_body::Unread)
+//! and requires the scope first. `kind/example.rs` is the smallest possible resource. `docs/extensions.md` adds a resource step by step.
 //!
 //! One type may serve several kinds. Its state distinguishes them by their [`ResourceDescriptor`]. The kinds declared in files work
 //! this way. Code that learns the kind only from such a file uses a [`Referable`].
@@ -54,7 +55,7 @@
 //! operations                    the five operations, for every caller
 //! followed                      where a list that is followed goes on
 //! body  parameters              what a request contains
-//! write_request                 a request that writes one record
+//! write_request  read_request   a request that writes one record, or reads some
 //! kind                          the traits of a kind, the transaction that changes records, and the statements
 //! fields                        the declaration of fields and what describes them
 //! values                        the types of fields
@@ -80,6 +81,7 @@ mod operation;
 pub mod operations;
 mod parameters;
 mod path_id;
+mod read_request;
 mod routes;
 mod values;
 mod write_request;
@@ -101,6 +103,7 @@ pub use kind::{
 };
 pub use operation::Operation;
 pub use path_id::PathId;
+pub use read_request::ReadRequest;
 pub use values::{
     Count, GracePeriod, Instant, IntegerIn, IntegerOutOfRange, InvalidGracePeriod, InvalidInstant, InvalidLoggedWord, InvalidText,
     InvalidVariant, InvalidWebAddress, Line, LoggedEventName, LoggedRequestId, LoggedWord, Meta, NumberIn, NumberOutOfRange, Reference,

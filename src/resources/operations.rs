@@ -1,7 +1,9 @@
 //! The five operations on records of one kind, for every caller: HTTP, the console and the command line.
 //!
-//! Each checks that the caller's grant contains the scope of the kind, and works on the records of the caller's company alone, which
-//! must exist. A change that the database has rolled back because of a conflict is made again.
+//! Each checks that the caller's grant contains all that the kind and the record reach, and works on the records of the caller's company
+//! alone, which must exist. A change that the database has rolled back because of a conflict is made again.
+
+use serde_json::Value;
 
 use crate::callers::Caller;
 use crate::companies::moving;
@@ -29,12 +31,13 @@ pub async fn company_of<R: Resource>(state: &R::State, id: R::Id) -> Result<Opti
 
 /// One page of the records that match `parameters`.
 pub async fn list<R: Resource>(state: &R::State, caller: &Caller, parameters: &ListParameters) -> Result<Page<R>, Problem> {
-    R::require(caller, R::READING)?;
+    R::require_reading(caller)?;
     let descriptor = &R::descriptor(state);
     if parameters.follow {
         return follow::<R>(state, caller, descriptor, parameters).await;
     }
-    let page = |mut conn: Connection| async move { read_page::<R>(&mut conn, caller, descriptor, parameters).await };
+    let withheld = &withheld::<R>(state, caller);
+    let page = |mut conn: Connection| async move { read_page::<R>(&mut conn, caller, descriptor, parameters, withheld).await };
     Ok(state.pool().read(caller.who.id(), page).await?)
 }
 
@@ -49,7 +52,7 @@ async fn follow<R: Resource>(
     let mut conn = state.pool().acquire().await?;
     // What follows a company that has moved is as old as it was.
     moving::must_have_its_log(&mut conn, caller.company).await?;
-    let page = read_page::<R>(&mut conn, caller, descriptor, parameters).await?;
+    let page = read_page::<R>(&mut conn, caller, descriptor, parameters, &withheld::<R>(state, caller)).await?;
     Ok(Page { next: Some(followed::next(parameters.direction, parameters.after, page.next, settled)), ..page })
 }
 
@@ -58,37 +61,55 @@ async fn read_page<R: Resource>(
     caller: &Caller,
     descriptor: &ResourceDescriptor,
     parameters: &ListParameters,
+    withheld: &[String],
 ) -> Result<Page<R>, sqlx::Error> {
     let horizon = queries::find_horizon::<R>(conn, descriptor, caller.into(), parameters).await?;
-    let mut records = queries::list::<R>(conn, descriptor, caller.into(), parameters, horizon).await?;
+    let mut records = queries::list::<R>(conn, descriptor, caller.into(), parameters, horizon, withheld).await?;
     let more = records.len() > usize::from(parameters.limit);
     records.truncate(parameters.limit.into());
     let direction = parameters.direction;
     let at = |record: &Record<R>| if direction.is_by_change() { record.updated_at } else { record.created_at };
     let last = records.last().filter(|_| more).map(|last| Cursor::new(direction, at(last), last.id.into()));
-    Ok(Page { records: Shown::many(conn, descriptor, records).await?, next: last.or(horizon) })
+    let mut records = Shown::many(conn, descriptor, records).await?;
+    records.iter_mut().for_each(|shown| withhold(shown, withheld));
+    Ok(Page { records, next: last.or(horizon) })
+}
+
+/// The names of the events whose data the caller is not shown.
+fn withheld<R: Resource>(state: &R::State, caller: &Caller) -> Vec<String> {
+    R::catalogue(state).map_or_else(Vec::new, |catalogue| catalogue.names_beyond(&caller.grant))
+}
+
+/// Takes the data of such an event away. That there was one is no secret: an operator who looks after deliveries has to see all of them.
+fn withhold<R: Resource>(shown: &mut Shown<R>, withheld: &[String]) {
+    let is_withheld = shown.members.get("event").and_then(Value::as_str).is_some_and(|event| withheld.iter().any(|name| name == event));
+    if let (true, Some(data)) = (is_withheld, R::EVENT_DATA.and_then(|field| shown.members.get_mut(field))) {
+        *data = Value::Null;
+    }
 }
 
 /// One record, with its [`Resource::details`].
 pub async fn find<R: Resource>(state: &R::State, caller: &Caller, id: R::Id) -> Result<Shown<R>, Problem> {
-    R::require(caller, R::READING)?;
+    R::require_reading(caller)?;
     let descriptor = R::descriptor(state);
     let mut conn = state.pool().acquire().await?;
     let record = queries::find::<R>(&mut conn, &descriptor, caller.into(), id).await?.ok_or(ProblemCode::RecordNotFound)?;
     let details = R::details(state, caller, &mut conn, &record).await?;
     let mut shown = Shown::one(&mut conn, &descriptor, record).await?;
     shown.members.extend(details);
+    withhold(&mut shown, &withheld::<R>(state, caller));
     Ok(shown)
 }
 
 /// Creates a record. The fields that are [`shown_once`](crate::resources::New) are among those shown.
 pub async fn create<R: Editable>(state: &R::State, caller: &Caller, body: R::Body) -> Result<Shown<R>, Problem> {
-    R::require(caller, R::WRITING)?;
+    R::require(caller, R::writing())?;
     R::before_transaction(state, caller, &body).await?;
     repeated(async || {
         let mut transaction = RecordTransaction::begin(state, caller).await?;
         let id = R::Id::new(transaction.now);
         let new = R::create(&mut transaction, id, body.clone()).await?;
+        new.fields.require_reach(state, caller)?;
         let mut shown = transaction.insert(id, new.fields).await?;
         transaction.commit().await?;
         shown.members.extend(new.shown_once);
@@ -105,13 +126,16 @@ pub async fn update<R: Editable>(
     version: &IfMatch,
     body: R::Body,
 ) -> Result<Shown<R>, Problem> {
-    R::require(caller, R::WRITING)?;
+    R::require(caller, R::writing())?;
     R::before_transaction(state, caller, &body).await?;
     repeated(async || {
         let mut transaction = RecordTransaction::begin(state, caller).await?;
         let before = transaction.lock::<R>(id).await?;
         version.check(before.version)?;
+        // What it reached before counts too: a webhook that is moved sends the same events to another address.
+        before.fields.require_reach(state, caller)?;
         let after = R::change(&mut transaction, &before, body.clone()).await?;
+        after.require_reach(state, caller)?;
         let shown = transaction.update(before, after).await?;
         transaction.commit().await?;
         Ok(shown)
@@ -121,7 +145,7 @@ pub async fn update<R: Editable>(
 
 /// Deletes a record, if its version is the one that the caller has read.
 pub async fn delete<R: Editable>(state: &R::State, caller: &Caller, id: R::Id, version: &IfMatch) -> Result<Shown<R>, Problem> {
-    R::require(caller, R::WRITING)?;
+    R::require(caller, R::writing())?;
     repeated(async || {
         let mut transaction = RecordTransaction::begin(state, caller).await?;
         let record = transaction.lock::<R>(id).await?;

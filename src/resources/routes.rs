@@ -13,11 +13,12 @@ use crate::callers::Caller;
 use crate::companies::Companies;
 use crate::kernel::json::JsonBody;
 use crate::kernel::problem::Problem;
+use crate::kernel::request_body::Unread;
 use crate::kernel::routing::{Answering, AnyHandler, get, on};
 use crate::resources::operation::plural_path;
 use crate::resources::operations::{self, Page};
 use crate::resources::parameters::with_parameters;
-use crate::resources::{Editable, IfMatch, ListParameters, Operation, PathId, Resource, WriteRequest, body};
+use crate::resources::{Editable, IfMatch, ListParameters, Operation, PathId, ReadRequest, Resource, WriteRequest, body};
 
 /// `GET /<plural>` and `GET /<plural>/{uuid}`; other methods get a 405.
 pub(super) fn read_only_routes<R, S>() -> Router<S>
@@ -65,9 +66,8 @@ fn paths(plural: &str) -> (String, String) {
     (format!("/{plural}"), format!("/{plural}/{{uuid}}"))
 }
 
-async fn list<R: Resource>(State(state): State<R::State>, caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Problem> {
-    // Before the parameters are read, so that the missing scope is what the client learns first. The same goes for bodies.
-    R::require(&caller, R::READING)?;
+/// The scope comes before the parameters are read, so that the missing scope is what the client learns first. The same goes for bodies.
+async fn list<R: Resource>(ReadRequest { state, caller }: ReadRequest<R>, RawQuery(query): RawQuery) -> Result<Response, Problem> {
     let descriptor = R::descriptor(&state);
     let parameters = ListParameters::parse::<R>(&descriptor, query.as_deref().unwrap_or_default())?;
     let Page { records, next } = operations::list::<R>(&state, &caller, &parameters).await?;
@@ -76,16 +76,17 @@ async fn list<R: Resource>(State(state): State<R::State>, caller: Caller, RawQue
     Ok(Json(json!({ descriptor.plural: members, "meta": meta })).into_response())
 }
 
-async fn find<R: Resource>(State(state): State<R::State>, caller: Caller, PathId(id): PathId<R::Id>) -> Result<Response, Problem> {
+async fn find<R: Resource>(ReadRequest { state, caller }: ReadRequest<R>, PathId(id): PathId<R::Id>) -> Result<Response, Problem> {
     Ok(operations::find::<R>(&state, &caller, id).await?.answer(StatusCode::OK))
 }
 
 async fn create<R: Editable>(
     State(state): State<R::State>,
     caller: Caller,
-    JsonBody(body): JsonBody<Box<RawValue>>,
+    body: Unread<JsonBody<Box<RawValue>>>,
 ) -> Result<Response, Problem> {
-    R::require(&caller, R::WRITING)?;
+    R::require(&caller, R::writing())?;
+    let JsonBody(body) = body.read().await?;
     let body = body::read::<R>(R::descriptor(&state).singular, &body)?;
     Ok(operations::create::<R>(&state, &caller, body).await?.answer(StatusCode::CREATED))
 }

@@ -4,7 +4,7 @@ use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
 
 use crate::callers::Caller;
-use crate::companies::Companies;
+use crate::companies::{Authenticated, Companies};
 use crate::kernel::problem::Problem;
 use crate::resources::{PathId, Resource};
 
@@ -13,7 +13,7 @@ use crate::resources::{PathId, Resource};
 pub struct WriteRequest<R: Resource> {
     /// The state of the resource's module.
     pub state: R::State,
-    /// The caller, who has the scope [`Resource::WRITING`].
+    /// The caller, who has the permissions [`Resource::writing`].
     pub caller: Caller,
     /// The id of the record.
     pub id: R::Id,
@@ -29,8 +29,9 @@ where
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let caller = Caller::from_request_parts(parts, state).await?;
-        R::require(&caller, R::WRITING)?;
+        let authenticated = Authenticated::from_request_parts(parts, state).await?;
+        R::require(&authenticated.caller, R::writing())?;
+        let caller = authenticated.admitted().await?;
         let PathId(id) = PathId::from_request_parts(parts, state).await?;
         Ok(Self { state: R::State::from_ref(state), caller, id })
     }

@@ -69,11 +69,16 @@ impl Caches {
     }
 
     fn invalidate_customers(&self, customers: &[CustomerId]) {
-        self.sessions.invalidate_if(|session| customers.contains(&session.customer.id));
+        self.sessions.invalidate_if(|_, session| customers.contains(&session.customer.id));
     }
 
-    pub fn invalidate_all(&self) {
-        self.stores.invalidate_all();
-        self.sessions.invalidate_all();
+    /// Evicts the stores of a company, of which one has changed.
+    pub fn invalidate_stores(&self, company: CompanyId) {
+        self.stores.invalidate_if(|_, store| store.company_id == company);
+    }
+
+    /// Evicts the sessions in the stores of a company.
+    pub fn invalidate_sessions(&self, company: CompanyId) {
+        self.sessions.invalidate_if(|_, session| session.company == company);
     }
 }

@@ -13,7 +13,7 @@ crate::labels! {
 crate::labels! {
     /// Of a guess at a code.
     pub struct GuessLabels {
-        /// `right`, `wrong`, `expired`, `locked` or `locked_out`.
+        /// `right`, `used`, `wrong`, `expired`, `locked` or `locked_out`.
         pub verdict: &'static str,
     }
 }
@@ -102,6 +102,36 @@ crate::labels! {
     }
 }
 
+/// The word for all identity providers that companies have and the settings do not: companies name them as they like.
+pub const OWN_PROVIDER: &str = "own_provider";
+
+const SIGN_INS: [&str; 3] = ["signed_in", "second_factor", "refused"];
+const PROVIDER_FAILURES: [&str; 2] = ["unavailable", "credentials_refused"];
+const BREACHES: [&str; 3] = ["clean", "breached", "failed"];
+const CHALLENGES: [&str; 6] = ["asked", "solved", "not_solved", "repeated", "unusable", "not_verified"];
+const HOOKS: [&str; 4] = ["allowed", "refused", "failed", "busy"];
+
+/// The words of labels that are those of other rooms.
+#[derive(Debug)]
+pub struct Words {
+    pub channels: Vec<&'static str>,
+    pub verdicts: Vec<&'static str>,
+    /// The kinds of guesses with the reasons why each is refused.
+    pub refused_guesses: Vec<(&'static str, &'static str)>,
+    pub texts: Vec<&'static str>,
+    pub methods: Vec<String>,
+    pub providers: Vec<String>,
+    pub notices: Vec<&'static str>,
+    pub notice_statuses: Vec<&'static str>,
+    pub reporters: Vec<&'static str>,
+    pub receipts: Vec<&'static str>,
+}
+
+/// Each of the one with each of the other.
+fn pairs<A: Clone, B: Clone>(ones: &[A], others: &[B]) -> Vec<(A, B)> {
+    ones.iter().flat_map(|one| others.iter().map(move |other| (one.clone(), other.clone()))).collect()
+}
+
 /// The storefront's counters. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
@@ -119,22 +149,53 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    pub fn register(&self, registry: &mut Registry) {
-        registry.register("portico_codes_issued", "Verification codes that were made, by the way in which they were sent", &self.codes);
-        registry.register("portico_code_guesses", "Guesses at verification codes", &self.guesses);
-        registry.register("portico_guesses_refused", "Codes, passwords and proofs that were not judged", &self.refused_guesses);
-        registry.register("portico_texts", "Texts that the SMS guard judged", &self.texts);
-        registry.register("portico_sign_ins", "Attempts of customers to sign in", &self.sign_ins);
-        registry.register(
+    /// Registers the counters, each with all of its series.
+    pub fn register(&self, registry: &mut Registry, words: &Words) {
+        let channels = words.channels.iter().map(|&channel| ChannelLabels { channel });
+        registry.counters(
+            "portico_codes_issued",
+            "Verification codes that were made, by the way in which they were sent",
+            &self.codes,
+            channels,
+        );
+        let verdicts = words.verdicts.iter().map(|&verdict| GuessLabels { verdict });
+        registry.counters("portico_code_guesses", "Guesses at verification codes", &self.guesses, verdicts);
+        let refused = words.refused_guesses.iter().map(|&(kind, reason)| RefusedGuessLabels { kind, reason });
+        registry.counters("portico_guesses_refused", "Codes, passwords and proofs that were not judged", &self.refused_guesses, refused);
+        let verdicts = words.texts.iter().map(|&verdict| TextLabels { verdict });
+        registry.counters("portico_texts", "Texts that the SMS guard judged", &self.texts, verdicts);
+        let tried = pairs(&words.methods, &SIGN_INS).into_iter().map(|(method, outcome)| SignInLabels { method, outcome });
+        registry.counters("portico_sign_ins", "Attempts of customers to sign in", &self.sign_ins, tried);
+        let failures = pairs(&words.providers, &PROVIDER_FAILURES);
+        registry.counters(
             "portico_identity_provider_failures",
             "Proofs that identity providers could not say anything about",
             &self.provider_failures,
+            failures.into_iter().map(|(provider, reason)| ProviderFailureLabels { provider, reason }),
         );
-        registry.register("portico_notices", "Messages that tell customers what happened to their accounts", &self.notices);
-        registry.register("portico_breached_password_checks", "Look-ups of new passwords in the list of breached ones", &self.breaches);
-        registry.register("portico_challenges", "Challenges that were asked for, and tokens that were sent", &self.challenges);
-        registry.register("portico_sms_receipts", "What SMS providers reported of texts", &self.receipts);
-        registry.register("portico_registration_hook_questions", "Registrations that servers of companies were asked about", &self.hooks);
+        let notices = pairs(&pairs(&words.notices, &words.channels), &words.notice_statuses);
+        registry.counters(
+            "portico_notices",
+            "Messages that tell customers what happened to their accounts",
+            &self.notices,
+            notices.into_iter().map(|((about, channel), status)| NoticeLabels { about, channel, status }),
+        );
+        registry.counters(
+            "portico_breached_password_checks",
+            "Look-ups of new passwords in the list of breached ones",
+            &self.breaches,
+            BREACHES.map(|outcome| BreachLabels { outcome }),
+        );
+        let challenges = CHALLENGES.map(|outcome| ChallengeLabels { outcome });
+        registry.counters("portico_challenges", "Challenges that were asked for, and tokens that were sent", &self.challenges, challenges);
+        let receipts = pairs(&words.reporters, &words.receipts).into_iter().map(|(provider, outcome)| ReceiptLabels { provider, outcome });
+        registry.counters("portico_sms_receipts", "What SMS providers reported of texts", &self.receipts, receipts);
+        registry.counters(
+            "portico_registration_hook_questions",
+            "Registrations that servers of companies were asked about",
+            &self.hooks,
+            HOOKS.map(|outcome| HookLabels { outcome }),
+        );
     }
 
     pub fn issued(&self, channel: &'static str) {

@@ -8,6 +8,7 @@
 //! From top to bottom; a room uses only rooms below it.
 //!
 //! ```text
+//! series                    the series that the counters have from the start
 //! resources                 the API for operators
 //! receipts                  what SMS providers report of texts
 //! moving_in                 customers of other services, many at a time
@@ -90,6 +91,7 @@ mod resources;
 mod routes;
 mod second_factors;
 mod sending;
+mod series;
 mod settings;
 mod sms_guard;
 mod state;

@@ -23,6 +23,10 @@ use crate::storefront::state::Storefront;
 /// The maximum size of a receipt, in bytes. Usual ones have a few hundred.
 const MAX_LEN: usize = 16 * 1024;
 const SIGNATURE: &str = "x-twilio-signature";
+/// What metrics say of a receipt that is not news of the end of a text.
+const NOT_FINAL: &str = "not_final";
+const IGNORED: &str = "ignored";
+pub const OTHER_OUTCOMES: [&str; 2] = [NOT_FINAL, IGNORED];
 
 /// The route that providers call.
 pub fn receipt_routes<S>() -> Router<S>
@@ -98,11 +102,11 @@ async fn receive(
     };
     let receipt = sms.read_receipt((provider, token), &received).map_err(|_| ProblemCode::CallbackNotGenuine)?;
     let outcome = match &receipt {
-        None => "not_final",
+        None => NOT_FINAL,
         Some(receipt) => {
             let mut conn = storefront.pool.acquire().await?;
             let is_news = sms_guard::note_delivery(&mut conn, provider, receipt, storefront.clock.now()).await?;
-            if is_news { receipt.delivery.as_str() } else { "ignored" }
+            if is_news { receipt.delivery.as_str() } else { IGNORED }
         }
     };
     storefront.metrics.received_receipt(provider.label(), outcome);

@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use ipnet::IpNet;
 
 use crate::kernel::settings;
 use crate::kernel::web_origin::WebOrigin;
@@ -60,6 +61,35 @@ pub struct Settings {
     pub breached_passwords: Option<BreachedSource>,
     /// `[storefront.challenge]`
     pub challenge: challenge::Settings,
+    /// `[storefront.allowed_networks]`
+    pub allowed_networks: OpenedNetworks,
+}
+
+/// `[storefront.allowed_networks]`: non-public networks that addresses of companies may be in, for each kind of address.
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpenedNetworks {
+    /// Registration hooks.
+    #[serde(deserialize_with = "settings::list")]
+    pub registration_hooks: Vec<IpNet>,
+    /// The keys and the other addresses of identity providers.
+    #[serde(deserialize_with = "settings::list")]
+    pub identity_providers: Vec<IpNet>,
+    /// Message providers that are asked over HTTPS: `http` and `webhook`.
+    #[serde(deserialize_with = "settings::list")]
+    pub message_providers: Vec<IpNet>,
+    /// The mail servers of message providers: `smtp`.
+    #[serde(deserialize_with = "settings::list")]
+    pub mail_servers: Vec<IpNet>,
+}
+
+impl OpenedNetworks {
+    /// Opens a network to addresses of every kind, for development.
+    pub fn open_to_all(&mut self, network: IpNet) {
+        for list in [&mut self.registration_hooks, &mut self.identity_providers, &mut self.message_providers, &mut self.mail_servers] {
+            list.push(network);
+        }
+    }
 }
 
 /// `[storefront.access_tokens]`
@@ -69,7 +99,7 @@ pub struct AccessTokenSettings {
     /// The origin at which services reach `/storefront/v1`. Without it there are no access tokens.
     #[serde(deserialize_with = "settings::optional")]
     pub issuer: Option<WebOrigin>,
-    /// The validity of a token, which outlives its session for so long at most.
+    /// The validity of a token. It outlives a session that is ended by so long at most, and one that expires not at all.
     #[serde(deserialize_with = "settings::seconds")]
     pub lifetime: Duration,
 }

@@ -11,7 +11,6 @@ use crate::kernel::database::{Pool, separate_pool};
 use crate::kernel::group_metrics::GroupMetrics;
 use crate::kernel::ids::{KeyId, StoreId};
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::metrics::Registry;
 use crate::kernel::opaque::Opaque;
 use crate::kernel::password_hashing::{Asker, HashingBusy, HashingPlace, PasswordHashing};
 use crate::kernel::rate_limit::line::Lines;
@@ -35,7 +34,7 @@ use crate::storefront::registration_hooks::{self, RegistrationHooks};
 use crate::storefront::settings::{Settings, bounded};
 use crate::storefront::sms_guard::{self, DeploymentLimits, Judging};
 use crate::storefront::tokens::{self, LookUps};
-use crate::webhooks::{CompanyClients, Hooks};
+use crate::webhooks::{Delivering, Hooks};
 
 /// The guesses of one client network at one store that are judged at the same time, and that wait. Fewer than lock somebody out, so that right
 /// ones that arrive together never wait for each other's verdicts.
@@ -113,7 +112,7 @@ pub struct Parts {
     /// Verifies the identities of customers.
     pub identity_providers: IdentityProviders,
     /// Makes the clients for addresses that companies name.
-    pub company_clients: CompanyClients,
+    pub delivering: Delivering,
     /// Saves cards.
     pub card: Card,
     /// `[storefront]`
@@ -132,14 +131,15 @@ impl Storefront {
     /// Builds the storefront.
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, card, settings, .. } = parts;
-        let Parts { identity_providers, company_clients, .. } = parts;
+        let Parts { identity_providers, delivering, .. } = parts;
+        let networks = &settings.allowed_networks;
         let company_providers = CompanyProviders::new(company_providers::Parts {
             pool: pool.clone(),
             clock: clock.clone(),
             key: application_key.clone(),
             lifecycle: lifecycle.clone(),
             deployment: identity_providers.clone(),
-            clients: company_clients.clone(),
+            clients: delivering.company_clients(&networks.identity_providers),
         });
         let message_providers = MessageProviders::new(message_providers::Parts {
             pool: pool.clone(),
@@ -147,14 +147,15 @@ impl Storefront {
             key: application_key.clone(),
             sms: sms.clone(),
             mail: mail.clone(),
-            clients: company_clients.clone(),
+            clients: delivering.company_clients(&networks.message_providers),
+            mail_clients: delivering.company_clients(&networks.mail_servers),
         });
         let metrics = Metrics::default();
         let registration_hooks = RegistrationHooks::new(registration_hooks::Parts {
             pool: pool.clone(),
             clock: clock.clone(),
             key: application_key.clone(),
-            hooks: Hooks::new(company_clients),
+            hooks: Hooks::new(delivering.company_clients(&networks.registration_hooks)),
             metrics: metrics.clone(),
         });
         let wordings = CompanyWordings::new(pool.clone(), clock.clone(), messages);
@@ -228,13 +229,6 @@ impl Storefront {
     /// Reserves a place for a password of a customer.
     pub(super) fn reserve_hashing(&self, store: StoreId, client: &Client) -> Result<HashingPlace, HashingBusy> {
         self.hashing.reserve(Asker { group: store.uuid(), network: client.network })
-    }
-
-    /// Registers what is counted here, and what is measured of the providers and the hashing threads.
-    pub fn register(&self, registry: &mut Registry) {
-        self.metrics.register(registry);
-        self.hashing.register(registry);
-        self.message_providers.register(registry);
     }
 
     /// The queues by name: of texts that wait to be judged, and of tokens that wait to be looked up.

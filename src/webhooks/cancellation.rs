@@ -50,7 +50,7 @@ async fn close_batch(conn: &mut Connection, cancellation: Cancellation, now: Dat
 impl Webhooks {
     /// Cancels a delivery. A delivery in flight may still arrive, but is not retried.
     pub(super) async fn cancel(&self, caller: &Caller, id: DeliveryId) -> Result<Shown<Delivery>, Problem> {
-        Delivery::require(caller, Delivery::WRITING)?;
+        Delivery::require(caller, Delivery::writing())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let subscription = transaction.show::<Delivery>(id).await?.record.fields.subscription_id;
         let now = transaction.now;

@@ -1,11 +1,12 @@
 //! HTTP clients and connections for addresses that companies name besides their endpoints, such as those of their identity providers and mail
-//! servers. They connect only where webhooks may be sent to, whatever a name resolves to by then.
+//! servers. They connect to public addresses and to the networks that are open to addresses of their kind, whatever a name resolves to by then.
 
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
+use ipnet::IpNet;
 use reqwest::Client;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
@@ -54,6 +55,12 @@ impl CompanyClients {
     /// How TLS is spoken to what is no HTTP server.
     pub fn tls(&self) -> Arc<ClientConfig> {
         Arc::clone(&self.0.tls)
+    }
+
+    /// The clients for addresses of another kind, to which these networks are open.
+    pub(super) fn opening(&self, opened: &[IpNet]) -> Self {
+        let Shared { targets, tls, roots } = &*self.0;
+        Self(Arc::new(Shared { targets: targets.opening(opened), tls: Arc::clone(tls), roots: Arc::clone(roots) }))
     }
 
     /// The authorities that are trusted beside those of the system.

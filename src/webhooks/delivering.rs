@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ipnet::IpNet;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::{self, PemObject};
 
@@ -19,6 +20,7 @@ use crate::webhooks::targets::{Resolver, Targets};
 #[derive(Clone, Debug)]
 pub struct Delivering {
     pub(super) targets: Targets,
+    /// To which no network is open yet.
     company_clients: CompanyClients,
     pub(super) sender: Sender,
     pub(super) permits: Arc<Permits>,
@@ -52,13 +54,14 @@ impl Delivering {
         }
         let targets = Targets::new(&settings.allowed_networks, resolver);
         let tls = authorities::trusting(roots.clone()).map_err(SettingsError::NoClient)?;
-        let company_clients = CompanyClients::new(targets.clone(), tls.clone(), roots.into());
+        let company_clients = CompanyClients::new(targets.opening(&[]), tls.clone(), roots.into());
         let sender = Sender::new(targets.clone(), clock, tls, traces.clone());
         Ok(Self { targets, company_clients, sender, permits: Arc::new(Permits::new(settings.concurrency())), traces })
     }
 
-    /// Makes clients for other addresses that companies name, under the same rules.
-    pub fn company_clients(&self) -> CompanyClients {
-        self.company_clients.clone()
+    /// Makes clients for addresses of one other kind that companies name, under the same rules. The networks `opened` are open to them, and those of
+    /// webhooks are not: an installation that lets deliveries inside need not let key sets and mail servers be asked there.
+    pub fn company_clients(&self, opened: &[IpNet]) -> CompanyClients {
+        self.company_clients.opening(opened)
     }
 }

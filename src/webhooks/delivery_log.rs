@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::callers::{Area, Caller, Scope};
+use crate::events::Catalogue;
 use crate::kernel::clock::timestamp;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId};
@@ -41,7 +42,7 @@ crate::read_only! {
         replay_of: Option<Reference<DeliveryId>>,
     }
     computed {
-        /// The request body. Only in the response for a single delivery.
+        /// The request body. Only in the response for a single delivery; null for an operator whose role does not reach what the event is about.
         #[detail] #[searched]
         payload: Option<Map<String, Value>>,
         /// The attempts with their responses. Only in the response for a single delivery.
@@ -60,6 +61,11 @@ impl Resource for Delivery {
     const TABLE: &'static str = "delivery_log";
     const SEARCH_WITHIN: Option<&'static str> = Some("subscription_id");
     const OWNED: Option<Owned> = Some(OWNED_BY_WEBHOOK);
+    const EVENT_DATA: Option<&'static str> = Some("payload");
+
+    fn catalogue(webhooks: &Webhooks) -> Option<&Catalogue> {
+        Some(&webhooks.catalogue)
+    }
 
     /// A signature proves to an endpoint that a request comes from this service, whoever sends it. So it is shown to those alone who may
     /// change where requests are sent.

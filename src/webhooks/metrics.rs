@@ -6,6 +6,7 @@ use crate::kernel::metrics::{Counter, Family, Histogram, Kind, Registry, duratio
 use crate::webhooks::delivery_state::State;
 use crate::webhooks::permits::Permits;
 use crate::webhooks::sending::Attempt;
+use crate::webhooks::sending::fault::Fault;
 
 crate::labels! {
     /// Of an attempt.
@@ -31,6 +32,13 @@ crate::labels! {
     }
 }
 
+/// What an attempt without a response and without a fault is counted as.
+const UNKNOWN: &str = "unknown";
+/// The classes of statuses.
+const CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
+/// The states that follow from an attempt.
+const AFTER_AN_ATTEMPT: [State; 3] = [State::Delivered, State::Retrying, State::Failed];
+
 /// The hub's counters. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Metrics {
@@ -45,9 +53,11 @@ impl Metrics {
     }
 
     pub fn register(&self, registry: &mut Registry, permits: &Arc<Permits>, all: usize) {
-        registry.register("portico_webhook_attempts", "Attempts that this instance has made and recorded", &self.attempts);
+        let outcomes = CLASSES.into_iter().chain(Fault::WORDS).chain([UNKNOWN]).map(|outcome| AttemptLabels { outcome });
+        registry.counters("portico_webhook_attempts", "Attempts that this instance has made and recorded", &self.attempts, outcomes);
         registry.register("portico_webhook_attempt_seconds", "Time of an attempt", &self.took);
-        registry.register("portico_webhook_deliveries", "Deliveries after an attempt, by the state that followed", &self.states);
+        let states = AFTER_AN_ATTEMPT.map(|state| StateLabels { state: state.as_str() });
+        registry.counters("portico_webhook_deliveries", "Deliveries after an attempt, by the state that followed", &self.states, states);
         let permits = Arc::clone(permits);
         let by_state = move || {
             let free = permits.free();
@@ -73,6 +83,6 @@ fn outcome(attempt: &Attempt) -> &'static str {
             _ => "5xx",
         },
         (None, Some(fault)) => fault.as_str(),
-        (None, None) => "unknown",
+        (None, None) => UNKNOWN,
     }
 }

@@ -14,6 +14,7 @@
 //! explanation                      why an event arrived at a webhook, or why not
 //! replays                          makes new deliveries from closed ones, on request
 //! subscription                     the webhook as a resource: which events, which URL, enabled or not; rotating, testing
+//! by_hand                          how often a webhook is tested, repeated or explained
 //! cancellation  health             closes waiting deliveries as cancelled; shows how an endpoint is doing
 //! suspension  moving               holds the deliveries of a company that is suspended, or moves to another cell
 //! figures                          what was sent in a period, by step and by duration, for charts
@@ -73,6 +74,7 @@
 //!   their deadlines.
 //! - Handling of response contents: an endpoint's response is logged, and only its status code and `Retry-After` are acted upon.
 
+mod by_hand;
 mod cancellation;
 mod colleagues;
 mod company_clients;

@@ -44,6 +44,17 @@ async fn a_socket_token_identifies_a_customer_for_fifteen_minutes() {
 }
 
 #[tokio::test]
+async fn a_socket_token_does_not_outlive_its_session() {
+    let world = World::with_socket(&[("storefront.session_lifetime", "1h")]).await;
+    let login = world.register(EMAIL).await;
+    world.pass(TimeDelta::minutes(50));
+    let answer = world.storefront("customers/socket-token").token(&token(&login)).send().await.ok(200);
+    assert_eq!((&answer["expires_in"], &answer["expires_at"]), (&json!(600), &json!("2026-05-21T11:15:00.000+00:00")));
+    let (_, claims) = open(answer["token"].as_str().unwrap());
+    assert_eq!(claims["exp"], world.clock.now().timestamp() + 600);
+}
+
+#[tokio::test]
 async fn without_socket_authentication_the_response_is_404() {
     let world = World::new().await;
     let login = world.register(EMAIL).await;

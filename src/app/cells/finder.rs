@@ -1,4 +1,7 @@
 //! Which cell knows what a request brings along.
+//!
+//! A stranger can make up what no cell knows, and each cell would look it up. So this is counted for the networks of the client before any cell is
+//! asked, as one cell counts unknown keys. A request whose cell is remembered does not count.
 
 use futures::StreamExt;
 use futures::future::join_all;
@@ -10,7 +13,7 @@ use crate::app::cells::Cells;
 use crate::app::cells::evidence::Evidence;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::rate_limit::{ConcurrencyLimiter, Slot};
+use crate::kernel::rate_limit::{ConcurrencyLimiter, FailureLimiter, Slot};
 
 /// How many keys and ids the cell is remembered of.
 const MOST_REMEMBERED: usize = 50_000;
@@ -27,23 +30,35 @@ pub(super) struct Finder {
     /// Which cell knew what. Only a guess of whom to ask first.
     remembered: Cache<Evidence, usize>,
     asking: ConcurrencyLimiter<IpNet>,
+    unknown: FailureLimiter<IpNet>,
 }
 
 impl Finder {
     pub(super) fn new(cells: Cells) -> Self {
-        Self { cells, remembered: Cache::new(MOST_REMEMBERED), asking: ConcurrencyLimiter::new(ASKED_BY_ONE, ASKED_BY_ALL) }
+        let (asking, unknown) =
+            (ConcurrencyLimiter::new(ASKED_BY_ONE, ASKED_BY_ALL), cells.first().state.companies.unknown_to_all_cells.clone());
+        Self { cells, remembered: Cache::new(MOST_REMEMBERED), asking, unknown }
     }
 
     /// The cell that knows this; if none does, one that cannot tell.
     ///
     /// # Errors
-    /// Too many questions are under way.
+    /// Too many questions are under way, or the client has asked too often about what no cell knows.
     pub(super) async fn find(&self, evidence: &Evidence, client: ClientAddress) -> Result<Option<usize>, Problem> {
-        if let Some(at) = self.remembered.get(evidence)
-            && !matches!(evidence.is_known(&self.cells[at].state).await, Ok(false))
-        {
-            return Ok(Some(at));
+        if let Some(at) = self.remembered.get(evidence) {
+            if !matches!(evidence.is_known(&self.cells[at].state).await, Ok(false)) {
+                return Ok(Some(at));
+            }
+            // Not asked again without being counted.
+            self.remembered.remove(evidence);
         }
+        // Boxed, because a request whose cell is remembered would carry the large future in vain.
+        let limited = self.unknown.look_up(client.network(), Box::pin(self.search(evidence, client))).await;
+        let (found, _) = limited.map_err(|status| status.problem())?;
+        found
+    }
+
+    async fn search(&self, evidence: &Evidence, client: ClientAddress) -> Result<Option<usize>, Problem> {
         let _place = self.place(client)?;
         for _ in 0..TIMES_ASKED {
             let mut asked: FuturesUnordered<_> = self.ask_each(evidence).collect();
@@ -69,8 +84,14 @@ impl Finder {
     /// Every cell that knows this; if none does, one that cannot tell.
     ///
     /// # Errors
-    /// Too many questions are under way.
+    /// As of [`Self::find`].
     pub(super) async fn find_all(&self, evidence: &Evidence, client: ClientAddress) -> Result<Vec<usize>, Problem> {
+        let limited = self.unknown.look_up(client.network(), Box::pin(self.search_all(evidence, client))).await;
+        let (found, _) = limited.map_err(|status| status.problem())?;
+        Ok(found?.unwrap_or_default())
+    }
+
+    async fn search_all(&self, evidence: &Evidence, client: ClientAddress) -> Result<Option<Vec<usize>>, Problem> {
         let _place = self.place(client)?;
         for _ in 0..TIMES_ASKED {
             let asked = join_all(self.ask_each(evidence)).await;
@@ -78,10 +99,10 @@ impl Finder {
             let by: Vec<_> = that(|known| matches!(known, Ok(true))).collect();
             let by = if by.is_empty() { that(Result::is_err).take(1).collect() } else { by };
             if !by.is_empty() {
-                return Ok(by);
+                return Ok(Some(by));
             }
         }
-        Ok(Vec::new())
+        Ok(None)
     }
 
     fn place(&self, client: ClientAddress) -> Result<Slot<IpNet>, Problem> {

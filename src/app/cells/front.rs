@@ -10,6 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
+use futures::FutureExt;
 use futures::future::join_all;
 use serde_json::{Map, json};
 use tokio::time::timeout;
@@ -22,11 +23,12 @@ use crate::app::cells::finder::Finder;
 use crate::app::single_router;
 use crate::companies::Standing;
 use crate::config::{Config, Environment};
-use crate::console::Cookie;
+use crate::console::{Cookie, OpenElsewhere};
 use crate::kernel::client_address::{self, ClientAddress, TrustedProxies};
 use crate::kernel::middleware;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_body::{Arrival, BodyLimits};
+use crate::portal::SessionToken;
 use crate::providers::sms::RECEIPTS_PATH;
 
 /// The maximum size of a body that is read to find the cell: forms of a few fields, and receipts.
@@ -118,7 +120,10 @@ impl Front {
         }
         let mut refused = None;
         for at in cells {
-            let request = Request::from_parts(parts.clone(), Body::from(body.clone()));
+            let mut request = Request::from_parts(parts.clone(), Body::from(body.clone()));
+            if path == "/portal/open" && self.is_open_elsewhere(&parts, at, client).await {
+                request.extensions_mut().insert(OpenElsewhere);
+            }
             let response = match &evidence {
                 Some(evidence) => self.ask_by(evidence, at, request, client).await.unwrap_or_else(|problem| self.finish(problem)),
                 None => self.ask(at, request).await,
@@ -130,6 +135,15 @@ impl Front {
             refused = refused.or(Some(response));
         }
         Ok(refused.expect("a cell was asked"))
+    }
+
+    /// Whether the browser has a session of the portal in another cell than this one. Of a cell that is away, nobody can tell.
+    async fn is_open_elsewhere(&self, parts: &Parts, at: usize, client: ClientAddress) -> bool {
+        let Some(told) = self.told(parts).filter(|told| *told != at) else { return false };
+        let portal = &self.cells[told].state.portal;
+        let cookie = Cookie::Portal { framed: !portal.frame_ancestors().is_empty() };
+        let Some(token) = cookie.read(&parts.headers, self.secure) else { return false };
+        !matches!(portal.find_session(&SessionToken::claimed(&token), client).boxed().await, Ok(None))
     }
 
     /// A provider does not say whose text it has delivered, and only one cell knows the text. It repeats what fails, so it hears of a cell that is

@@ -12,7 +12,6 @@ use crate::kernel::daily_partitions::HousekeepingError;
 use crate::kernel::database::{CellName, Connection, MayBeConflict, Pool};
 use crate::kernel::ids::CompanyId;
 use crate::kernel::ttl_cache::TTL;
-use crate::operators;
 use crate::webhooks::{self, LONGEST_ATTEMPT};
 
 /// How often a move looks whether it can go on.
@@ -75,9 +74,6 @@ pub enum Stuck {
     /// The cell has a company with this id.
     #[error("the new cell has the company already, and knows of no move")]
     IsThere,
-    /// In one cell, two operators cannot have one address.
-    #[error("an operator of another company in the new cell has the address {0} of an operator of this one: remove one of them first")]
-    OperatorIsThere(String),
     /// The company is not where it leaves, though it has not left.
     #[error("the old cell does not have the company, and the new cell has a copy of which it is not known whether it is complete")]
     OnlyCopy,
@@ -143,9 +139,6 @@ impl Move {
                     }
                     if companies::company_exists(&mut target, self.company).await? {
                         return Err(Stuck::IsThere);
-                    }
-                    if let Some(address) = operators::find_taken_address(&mut source, self.company, &mut target).await? {
-                        return Err(Stuck::OperatorIsThere(address));
                     }
                     webhooks::prepare_move(&mut source, self.company, self.to.name.as_str(), now).await?;
                 }

@@ -28,7 +28,7 @@ pub struct Arguments {
     /// The store that they move into, as an id (store_…) or UUID
     #[arg(long)]
     store: StoreId,
-    /// Contacts that the file calls verified are proven: they open the accounts
+    /// Contacts that the file calls verified are proven, and links to providers taken: they open the accounts
     #[arg(long)]
     vouch: bool,
     /// Store nothing, and tell what would be

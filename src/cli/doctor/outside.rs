@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use uuid::Uuid;
+
 use crate::bootstrap::application_key;
 use crate::cli::doctor::Finding::{self, Bad, Good, Note};
 use crate::config::{Config, Environment};
@@ -10,6 +12,7 @@ use crate::kernel::client_address::ClientAddress;
 use crate::kernel::clock::Clock;
 use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
+use crate::kernel::ids::StoreId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::providers::card::Card;
 use crate::providers::challenge::ChallengeService;
@@ -121,7 +124,8 @@ fn introduced(answer: Result<Verification, NoAnswer>) -> Finding {
 pub(super) async fn challenge(config: &Config) -> Option<Finding> {
     let service = ChallengeService::new(&config.storefront.challenge);
     let (kind, _) = service.kind()?;
-    Some(match service.verify(&"doctor".into(), ClientAddress::of_this_process(), Clock::System.now()).await {
+    let (store, now) = (StoreId::from(Uuid::nil()), Clock::System.now());
+    Some(match service.verify(&"doctor".into(), (store, ClientAddress::of_this_process()), now).await {
         Ok(_) => Good(format!("{} is configured, and takes the secret", kind.as_str())),
         Err(error) => Bad(format!("{} is configured, but tokens cannot be verified: {}", kind.as_str(), chain(&error))),
     })

@@ -8,7 +8,6 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::callers::Scope;
 use crate::console::Console;
 use crate::console::addresses::{list_address, record_form_address};
 use crate::console::session::{PostedForm, RecordId, Visitor};
@@ -144,7 +143,7 @@ async fn show(State(console): State<Console>, visitor: Visitor, RecordId(id): Re
         form: record_form_address(kind, &operator.id),
         changes: format!("/console/records/developers/changes?record={}", operator.id),
         title: operator.name.clone().unwrap_or_else(|| operator.email.clone()),
-        changeable: caller.grant.allows(kind.area, Scope::Admin),
+        changeable: caller.grant.allows_all(kind.writing),
         own: own == operator.id,
         invited: ui.at(&operator.created_at),
         accepted: at(&operator.accepted_at),
@@ -170,6 +169,7 @@ async fn ask(
 ) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = visitor;
     let (act, kind) = (named(&name)?, console.kinds.find(&caller, "developers", "operators").ok_or(PageError::NOT_FOUND)?);
+    caller.require_proof()?;
     let One { operator } = console.api.read(&caller, &format!("{API}/{id}")).await?;
     let page = AskPage { act, list: list_address(kind), address: address(&operator.id), title: operator.email, ui };
     Ok(Page(page).into_response())

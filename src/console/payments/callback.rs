@@ -7,13 +7,14 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::callers::{Area, Scope};
 use crate::console::Console;
 use crate::console::cell::{Cell, pretty};
 use crate::console::payments::CALLBACKS;
 use crate::console::records::named;
 use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Moment, Page, PageError, Ui};
+use crate::gateways::{CallbackRecord, Gateway};
+use crate::resources::Resource;
 
 #[derive(Deserialize)]
 struct One {
@@ -84,14 +85,14 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
         trial: callback
             .gateway
             .as_ref()
-            .filter(|_| caller.grant.allows(Area::Integration, Scope::Admin))
+            .filter(|_| caller.grant.allows_all(Gateway::writing()))
             .map(|id| format!("/console/gateways/{id}/try")),
         payments,
         came: ui.at(&callback.created_at),
         next: callback.next_attempt_at.as_ref().map(|at| ui.at(at)),
         body: serde_json::from_str::<Value>(&callback.body).map_or_else(|_| callback.body.clone(), |body| pretty(&body)),
         cut: usize::try_from(callback.body_size).unwrap_or_default() > callback.body.len(),
-        processable: matches!(callback.status.as_str(), "failed" | "ignored") && caller.grant.allows(Area::Traffic, Scope::Write),
+        processable: matches!(callback.status.as_str(), "failed" | "ignored") && caller.grant.allows_all(CallbackRecord::writing()),
         callback,
         ui,
     };

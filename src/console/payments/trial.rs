@@ -7,12 +7,13 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::callers::{Area, Caller, Scope};
+use crate::callers::Caller;
 use crate::console::Console;
 use crate::console::payments::GATEWAYS;
 use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
-use crate::gateways::money;
+use crate::gateways::{self, money};
+use crate::resources::Resource;
 
 #[derive(Deserialize)]
 struct One {
@@ -71,9 +72,10 @@ struct TrialPage {
 }
 
 async fn find(console: &Console, caller: &Caller, id: &str) -> Result<Gateway, PageError> {
-    if !caller.grant.allows(Area::Integration, Scope::Admin) {
+    if !caller.grant.allows_all(gateways::Gateway::writing()) {
         return Err(PageError::NOT_FOUND);
     }
+    caller.require_proof()?;
     Ok(console.api.read::<One>(caller, &format!("{GATEWAYS}/{id}")).await?.gateway)
 }
 

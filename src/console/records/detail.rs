@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use crate::console::Console;
 use crate::console::addresses::{HOME, list_address, record_address, record_form_address};
 use crate::console::cell::Cell;
-use crate::console::records::{find_kind, may, member, server, title_of};
+use crate::console::records::{find_kind, may, member, require_proof, server, title_of};
 use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
 use crate::resources::{Operation, label};
@@ -107,6 +107,7 @@ pub(super) async fn delete(
 ) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = form.visitor;
     let kind = find_kind(&console.kinds, &caller, &namespace, &plural)?;
+    require_proof(&caller, kind)?;
     match console.api.delete(&caller, &kind.record_path(&id)).await {
         Ok(_) => Ok(Redirect::to(&format!("{}?done=deleted", list_address(kind))).into_response()),
         // A record that others need stays, and the page says which.
@@ -128,6 +129,7 @@ async fn delete_page(
     if !may(caller, kind, Operation::Delete) {
         return Err(PageError::NOT_FOUND);
     }
+    require_proof(caller, kind)?;
     let answer = console.api.get(caller, &kind.record_path(id)).await?;
     let page = DeletePage {
         kind: label(kind.descriptor.plural),

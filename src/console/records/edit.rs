@@ -12,7 +12,7 @@ use crate::console::Console;
 use crate::console::addresses::{list_address, record_address, record_form_address};
 use crate::console::records::entry::{self, Control, Entered, Entry, Errors};
 use crate::console::records::event_picker::EventType;
-use crate::console::records::{find_kind, may, title_of};
+use crate::console::records::{find_kind, may, require_proof, title_of};
 use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -205,7 +205,11 @@ fn editable<'a>(
     operation: Operation,
 ) -> Result<&'a KindDoc, PageError> {
     let kind = find_kind(&console.kinds, caller, namespace, plural)?;
-    if may(caller, kind, operation) { Ok(kind) } else { Err(PageError::NOT_FOUND) }
+    if !may(caller, kind, operation) {
+        return Err(PageError::NOT_FOUND);
+    }
+    require_proof(caller, kind)?;
+    Ok(kind)
 }
 
 #[derive(Deserialize)]

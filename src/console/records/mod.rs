@@ -22,7 +22,7 @@ mod server;
 use axum::Router;
 use serde_json::Value;
 
-use crate::callers::Caller;
+use crate::callers::{Caller, Scope};
 use crate::console::Console;
 use crate::console::addresses::record_address;
 use crate::console::cell::Cell;
@@ -50,7 +50,15 @@ fn find_kind<'a>(kinds: &'a Kinds, caller: &Caller, namespace: &str, plural: &st
 
 /// Whether the caller may do this to records of the kind.
 fn may(caller: &Caller, kind: &KindDoc, operation: Operation) -> bool {
-    kind.operations.contains(&operation) && caller.grant.allows(kind.area, kind.writing)
+    kind.operations.contains(&operation) && caller.grant.allows_all(kind.writing)
+}
+
+/// Asks for a proof before somebody fills in a form that the API would refuse for lack of one.
+fn require_proof(caller: &Caller, kind: &KindDoc) -> Result<(), PageError> {
+    if kind.writing.iter().any(|(_, scope)| scope == Scope::Admin) {
+        caller.require_proof()?;
+    }
+    Ok(())
 }
 
 /// A member of a record, as people read it.

@@ -13,7 +13,7 @@ use crate::console::Console;
 use crate::console::addresses::{list_address, record_form_address};
 use crate::console::api::Answer;
 use crate::console::records::edit::created;
-use crate::console::records::{find_kind, may, title_of};
+use crate::console::records::{find_kind, may, require_proof, title_of};
 use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
 use crate::kernel::crypto::{random_bytes, standard_secret};
@@ -92,6 +92,7 @@ impl<'a> Server<'a> {
         if !is_testable(caller, kind) {
             return Err(PageError::NOT_FOUND);
         }
+        require_proof(caller, kind)?;
         let Answer { mut body, version } = console.api.get(caller, &kind.record_path(id)).await?;
         let record = body[kind.descriptor.singular].take();
         let id = record["id"].as_str().unwrap_or(id).to_owned();
@@ -100,6 +101,7 @@ impl<'a> Server<'a> {
 
     async fn find_signed(console: &'a Console, caller: &Caller, names: &Names, id: &str) -> Result<Self, PageError> {
         let server = Self::find(console, caller, names, id).await?;
+        caller.require_proof()?;
         if is_signed(server.kind, &server.record) { Ok(server) } else { Err(PageError::NOT_FOUND) }
     }
 

@@ -17,8 +17,8 @@ pub enum Cookie {
     Session,
     /// The proof that an operator has signed in with this browser before.
     KnownBrowser,
-    /// The step between the first and the second factor.
-    SecondStep,
+    /// The step behind the first factor: the choice of a company, or the second factor.
+    Step,
     /// A sign-in that was begun with the provider, sealed.
     AtProvider,
     /// The cell in which an operator signs in, if there are several.
@@ -45,7 +45,7 @@ impl Cookie {
         let name = match self {
             Self::Session => "portico-session",
             Self::KnownBrowser => "portico-browser",
-            Self::SecondStep => "portico-step",
+            Self::Step => "portico-step",
             Self::AtProvider => "portico-provider",
             Self::Portal { .. } => "portico-portal",
             Self::Cell => "portico-cell",
@@ -69,7 +69,7 @@ impl Cookie {
         let lifetime = match self {
             Self::Session | Self::Portal { .. } | Self::PortalCell { .. } => String::new(),
             Self::KnownBrowser | Self::Cell => format!("; Max-Age={A_YEAR}"),
-            Self::SecondStep | Self::AtProvider => format!("; Max-Age={TEN_MINUTES}"),
+            Self::Step | Self::AtProvider => format!("; Max-Age={TEN_MINUTES}"),
         };
         self.header(value, &lifetime, secure)
     }

@@ -1,16 +1,18 @@
 //! What every way to sign in has in common: the browser that asks, and the cookies that it gets.
 
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 
 use crate::console::Console;
 use crate::console::addresses::{HOME, with_query};
+use crate::console::session::PostedForm;
 use crate::console::session::cookies::Cookie;
 use crate::console::shell::{PageError, Ui};
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::request_id::RequestId;
-use crate::operators::{Browser, Progress, SessionToken, SignInRefusal, SignedIn};
+use crate::operators::{Browser, OneTimeLink, Progress, SessionToken, SignInRefusal, SignedIn};
 
 /// The browser that sends a request.
 pub(super) fn browser(console: &Console, parts: &Parts, address: ClientAddress) -> Browser {
@@ -24,16 +26,41 @@ pub(super) fn browser(console: &Console, parts: &Parts, address: ClientAddress) 
     }
 }
 
-/// Opens the page `then`, or the one that asks for the second factor first.
-pub(super) fn go_on(console: &Console, progress: &Progress, then: &str) -> Response {
-    match progress {
-        Progress::SignedIn(signed_in) => enter(console, signed_in, then),
-        Progress::SecondStep(step) => {
-            let mut response = Redirect::to(&with_query("/console/sign-in/code", [("then", own_page(then))])).into_response();
-            response.headers_mut().append(header::SET_COOKIE, Cookie::SecondStep.set(step.reveal(), console.secure));
-            response
-        }
+/// A form of a signed-in operator with a proof of who they are, and the browser that has sent it.
+pub(super) struct ProofForm {
+    pub(super) form: PostedForm,
+    pub(super) browser: Browser,
+}
+
+impl FromRequest<Console> for ProofForm {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, console: &Console) -> Result<Self, Response> {
+        let (mut parts, body) = request.into_parts();
+        let client = ClientAddress::from_request_parts(&mut parts, console).await.map_err(IntoResponse::into_response)?;
+        let browser = browser(console, &parts, client);
+        let form = PostedForm::from_request(Request::from_parts(parts, body), console).await?;
+        Ok(Self { form, browser })
     }
+}
+
+/// The step of a sign-in that the browser has come to.
+pub(super) fn step(console: &Console, parts: &Parts) -> Option<OneTimeLink> {
+    Cookie::Step.read(&parts.headers, console.secure).map(|step| OneTimeLink::claimed(&step))
+}
+
+/// Opens the page `then`, or first the ones that ask for a company and for the second factor.
+pub(super) fn go_on(console: &Console, progress: &Progress, then: &str) -> Response {
+    let (page, step) = match progress {
+        Progress::SignedIn(signed_in) => return enter(console, signed_in, then),
+        Progress::Choice(step) => ("/console/sign-in/company", step),
+        Progress::SecondStep(step) => ("/console/sign-in/code", step),
+    };
+    let mut response = Redirect::to(&with_query(page, [("then", own_page(then))])).into_response();
+    let headers = response.headers_mut();
+    headers.append(header::SET_COOKIE, Cookie::Step.set(step.reveal(), console.secure));
+    headers.append(header::SET_COOKIE, Cookie::AtProvider.remove(console.secure));
+    response
 }
 
 /// Opens a page of the console with a session, whose token is new, and without what belonged to the sign-in.
@@ -42,9 +69,15 @@ pub(super) fn enter(console: &Console, signed_in: &SignedIn, then: &str) -> Resp
     let headers = response.headers_mut();
     headers.append(header::SET_COOKIE, Cookie::Session.set(signed_in.token.reveal(), console.secure));
     headers.append(header::SET_COOKIE, Cookie::KnownBrowser.set(signed_in.browser.reveal(), console.secure));
-    for used in [Cookie::SecondStep, Cookie::AtProvider] {
+    for used in [Cookie::Step, Cookie::AtProvider] {
         headers.append(header::SET_COOKIE, used.remove(console.secure));
     }
+    response
+}
+
+/// A response to somebody who has proven again who they are, with the token that their session has from now on.
+pub(super) fn going_on(console: &Console, token: &SessionToken, mut response: Response) -> Response {
+    response.headers_mut().append(header::SET_COOKIE, Cookie::Session.set(token.reveal(), console.secure));
     response
 }
 

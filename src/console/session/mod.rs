@@ -1,9 +1,11 @@
 //! Who is signed in or has opened a link of the portal, and which forms are theirs.
 //!
 //! The session is a random token in a cookie that scripts cannot read and other sites do not send; the database has its digest. A form
-//! carries a token that is derived from it.
+//! carries a token of its session. What decides who gets in needs a proof that is not old; `confirming` asks for one.
 
 mod account;
+mod company;
+mod confirming;
 mod cookies;
 mod entering;
 mod forms;
@@ -20,12 +22,13 @@ mod visitor;
 use axum::Router;
 
 use crate::console::Console;
-use crate::console::addresses::PORTAL;
+use crate::console::addresses::{CONFIRM, PORTAL};
 use crate::kernel::routing::{get, post};
 use crate::operators::RETURN_PAGE;
 
 pub use cookies::Cookie;
 pub use forms::PostedForm;
+pub use portal::OpenElsewhere;
 pub use record_id::RecordId;
 pub use visitor::Visitor;
 
@@ -41,11 +44,13 @@ pub(super) fn routes() -> Router<Console> {
     Router::new()
         .route("/console/sign-in", get(sign_in::show).merge(post(sign_in::submit)))
         .route("/console/sign-in/once", get(sign_in::show_link).merge(post(sign_in::submit_link)))
+        .route("/console/sign-in/company", get(company::show).merge(post(company::submit)))
         .route("/console/sign-in/code", get(second_step::show).merge(post(second_step::submit)))
         .route("/console/sign-in/provider", get(provider::begin))
         .route(RETURN_PAGE, get(provider::finish))
         .route("/console/forgot", get(password::ask).merge(post(password::send)))
         .route("/console/password", get(password::show).merge(post(password::choose)))
+        .route(CONFIRM, get(confirming::show).merge(post(confirming::submit)))
         .route("/console/preferences", post(preferences::change))
         .route("/console/account", get(account::show))
         .route("/console/account/sessions/end-others", post(account::end_others))

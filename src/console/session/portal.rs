@@ -26,7 +26,13 @@ struct OpenPage {
     ui: Ui,
     /// Why nothing is open.
     refusal: Option<String>,
+    /// The key of a link, if something else is open that it would take the place of.
+    instead: Option<String>,
 }
+
+/// The browser has a session of the portal in another cell than that of the link. Only the router in front of the cells knows.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenElsewhere;
 
 #[derive(Default, Deserialize)]
 pub(super) struct Arrival {
@@ -37,6 +43,8 @@ pub(super) struct Arrival {
 #[derive(Deserialize)]
 pub(super) struct Link {
     key: String,
+    /// Somebody has said that the link takes the place of what is open.
+    instead: Option<String>,
 }
 
 /// `GET /portal`
@@ -49,10 +57,11 @@ pub(super) async fn show(State(console): State<Console>, Query(arrival): Query<A
     let ui = Ui::of(&parts, &console);
     let ended = || ui.t("Nothing is open here any more. Go back to the page that you came from, and open it again.").to_owned();
     let refusal = arrival.ended.map(|_| ended());
-    Page(OpenPage { refusal, ui }).into_response()
+    Page(OpenPage { refusal, instead: None, ui }).into_response()
 }
 
-/// `POST /portal/open`: the session that this browser had before ends.
+/// `POST /portal/open`: the session that this browser had before ends. The script sends the form by itself, so that a page in a frame needs no click;
+/// if the session is of another owner, it is asked first.
 pub(super) async fn open(
     State(console): State<Console>,
     client: ClientAddress,
@@ -61,13 +70,23 @@ pub(super) async fn open(
 ) -> Result<Response, PageError> {
     require_own_page(&parts.headers)?;
     let cookie = Cookie::of_portal(&console);
-    let opened = console.portal.open(&LinkKey::claimed(link.key.trim()), client).await;
-    let token = match opened {
+    let before = cookie.read(&parts.headers, console.secure).map(|before| SessionToken::claimed(&before));
+    let key = LinkKey::claimed(link.key.trim());
+    let would_replace = match (&before, &link.instead) {
+        (Some(_), None) if parts.extensions.get::<OpenElsewhere>().is_some() => true,
+        (Some(before), None) => console.portal.would_replace(before, &key).await?,
+        _ => false,
+    };
+    if would_replace {
+        let page = OpenPage { ui: Ui::of(&parts, &console), refusal: None, instead: Some(key.reveal().to_owned()) };
+        return Ok((StatusCode::CONFLICT, Page(page)).into_response());
+    }
+    let token = match console.portal.open(&key, client).await {
         Ok(token) => token,
         Err(refusal) => return refuse(Ui::of(&parts, &console), refusal),
     };
-    if let Some(before) = cookie.read(&parts.headers, console.secure) {
-        console.portal.end_session(&SessionToken::claimed(&before)).await?;
+    if let Some(before) = before {
+        console.portal.end_session(&before).await?;
     }
     let mut response = Redirect::to(FIRST).into_response();
     response.headers_mut().append(header::SET_COOKIE, cookie.set(token.reveal(), console.secure));
@@ -79,13 +98,14 @@ fn refuse(ui: Ui, refusal: OpenRefusal) -> Result<Response, PageError> {
         OpenRefusal::Ended => {
             (StatusCode::UNAUTHORIZED, ui.t("This link has ended. Go back to the page that you came from, and open it again.").to_owned())
         }
+        OpenRefusal::Elsewhere => (StatusCode::FORBIDDEN, ui.t("This link cannot be opened from your network.").to_owned()),
         OpenRefusal::TooMany(limit) => {
             let text = ui.say("Too many links were tried from here. Try again in {} seconds.", [limit.retry_after()]);
             (StatusCode::TOO_MANY_REQUESTS, text)
         }
         OpenRefusal::Database(error) => return Err(error.into()),
     };
-    Ok((status, Page(OpenPage { refusal: Some(text), ui })).into_response())
+    Ok((status, Page(OpenPage { refusal: Some(text), instead: None, ui })).into_response())
 }
 
 /// `POST /portal/leave`

@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::console::Console;
 use crate::console::session::cookies::Cookie;
-use crate::console::session::entering::{browser, enter, own_page};
+use crate::console::session::entering::{browser, go_on, own_page};
 use crate::console::session::sign_in::{self, Destination, ProviderLink, SignInPage};
 use crate::console::shell::{Page, PageError, Ui};
 use crate::kernel::client_address::ClientAddress;
@@ -41,7 +41,7 @@ pub(super) async fn finish(
 ) -> Result<Response, PageError> {
     let kept = Cookie::AtProvider.read(&parts.headers, console.secure).map(SecretString::from).unwrap_or_default();
     match console.operators.finish_with_provider(&kept, returned, &browser(&console, &parts, client)).await {
-        Ok((signed_in, then)) => Ok(enter(&console, &signed_in, &then)),
+        Ok((progress, then)) => Ok(go_on(&console, &progress, &then)),
         Err(refusal) => refuse(&console, &parts, refusal),
     }
 }
@@ -57,6 +57,10 @@ fn refuse(console: &Console, parts: &Parts, refusal: ProviderRefusal) -> Result<
         ProviderRefusal::NoOperator | ProviderRefusal::SignIn(SignInRefusal::Wrong | SignInRefusal::LinkEnded) => {
             (StatusCode::FORBIDDEN, "The provider knows you, but no operator has your address. Ask an owner for an invitation.")
         }
+        ProviderRefusal::AnotherPerson => (
+            StatusCode::FORBIDDEN,
+            "Somebody else at the provider signs in as the operator with your address. Ask an owner to delete that operator and to invite you.",
+        ),
         ProviderRefusal::Provider(VerifyError::NotVerified(flaw)) => {
             tracing::warn!(%flaw, "an operator's sign-in with the provider was refused");
             (StatusCode::UNAUTHORIZED, "The provider did not confirm who you are. Begin again.")

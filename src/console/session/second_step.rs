@@ -8,13 +8,12 @@ use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
 use crate::console::Console;
-use crate::console::session::cookies::Cookie;
-use crate::console::session::entering::{browser, enter, explain};
+use crate::console::session::entering::{browser, enter, explain, step};
 use crate::console::session::forms::require_own_page;
 use crate::console::session::sign_in::{self, Destination};
 use crate::console::shell::{Page, PageError, Ui};
 use crate::kernel::client_address::ClientAddress;
-use crate::operators::{OneTimeLink, SignInRefusal};
+use crate::operators::SignInRefusal;
 
 #[derive(Template)]
 #[template(path = "session/second_step.html")]
@@ -29,10 +28,6 @@ pub(super) struct Entered {
     code: String,
     #[serde(default)]
     then: String,
-}
-
-fn step(console: &Console, parts: &Parts) -> Option<OneTimeLink> {
-    Cookie::SecondStep.read(&parts.headers, console.secure).map(|step| OneTimeLink::claimed(&step))
 }
 
 /// `GET /console/sign-in/code`

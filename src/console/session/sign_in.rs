@@ -35,8 +35,8 @@ pub(super) struct SignInPage {
 
 /// A link to the company's identity provider.
 pub(super) struct ProviderLink {
-    name: String,
-    address: String,
+    pub(super) name: String,
+    pub(super) address: String,
 }
 
 impl ProviderLink {

@@ -1,16 +1,15 @@
 //! The operator's second factor: setting it up, recovery codes, and the end of it.
 
 use askama::Template;
-use axum::extract::{FromRequest, FromRequestParts, Request, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use secrecy::ExposeSecret;
 
 use crate::console::Console;
-use crate::console::session::entering::browser;
-use crate::console::session::{PostedForm, Visitor};
+use crate::console::session::Visitor;
+use crate::console::session::entering::{ProofForm, going_on};
 use crate::console::shell::{Moment, Page, PageError, Ui};
-use crate::kernel::client_address::ClientAddress;
 use crate::operators::{Browser, CodeRefusal, Enrolment, RecoveryCode};
 
 /// The page on which a second factor is set up.
@@ -44,23 +43,10 @@ struct RecoveryCodesPage {
     codes: String,
 }
 
-/// A form with a code of the app, and the browser that has sent it.
-pub(super) struct CodeForm {
-    visitor: Visitor,
-    code: String,
-    browser: Browser,
-}
-
-impl FromRequest<Console> for CodeForm {
-    type Rejection = Response;
-
-    async fn from_request(request: Request, console: &Console) -> Result<Self, Response> {
-        let (mut parts, body) = request.into_parts();
-        let client = ClientAddress::from_request_parts(&mut parts, console).await.map_err(IntoResponse::into_response)?;
-        let browser = browser(console, &parts, client);
-        let form = PostedForm::from_request(Request::from_parts(parts, body), console).await?;
-        Ok(Self { code: form.get("code").unwrap_or_default().to_owned(), visitor: form.visitor, browser })
-    }
+/// The code of the app that a form has.
+fn code_of(ProofForm { form, browser }: ProofForm) -> (Visitor, String, Browser) {
+    let code = form.get("code").unwrap_or_default().to_owned();
+    (form.visitor, code, browser)
 }
 
 /// `GET /console/account/totp`
@@ -69,28 +55,28 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor) -> Re
 }
 
 /// `POST /console/account/totp`: the first code.
-pub(super) async fn enable(State(console): State<Console>, form: CodeForm) -> Result<Response, PageError> {
-    let CodeForm { visitor, code, .. } = form;
-    match console.operators.enable_totp(&visitor.caller, &visitor.session()?.operator, &code).await {
-        Ok(codes) => Ok(recovery_codes(visitor.ui, &codes)),
+pub(super) async fn enable(State(console): State<Console>, form: ProofForm) -> Result<Response, PageError> {
+    let (visitor, code, browser) = code_of(form);
+    match console.operators.enable_totp(&visitor.caller, visitor.session()?, &code, &browser).await {
+        Ok((codes, token)) => Ok(going_on(&console, &token, recovery_codes(visitor.ui, &codes))),
         Err(refusal) => refuse(&console, visitor, refusal).await,
     }
 }
 
 /// `POST /console/account/totp/disable`
-pub(super) async fn disable(State(console): State<Console>, form: CodeForm) -> Result<Response, PageError> {
-    let CodeForm { visitor, code, browser } = form;
-    match console.operators.disable_totp(&visitor.caller, &visitor.session()?.operator, &code, &browser).await {
-        Ok(()) => Ok(Redirect::to("/console/account?done=saved").into_response()),
+pub(super) async fn disable(State(console): State<Console>, form: ProofForm) -> Result<Response, PageError> {
+    let (visitor, code, browser) = code_of(form);
+    match console.operators.disable_totp(&visitor.caller, visitor.session()?, &code, &browser).await {
+        Ok(token) => Ok(going_on(&console, &token, Redirect::to("/console/account?done=saved").into_response())),
         Err(refusal) => refuse(&console, visitor, refusal).await,
     }
 }
 
 /// `POST /console/account/recovery-codes`
-pub(super) async fn renew(State(console): State<Console>, form: CodeForm) -> Result<Response, PageError> {
-    let CodeForm { visitor, code, browser } = form;
-    match console.operators.renew_recovery_codes(&visitor.caller, &visitor.session()?.operator, &code, &browser).await {
-        Ok(codes) => Ok(recovery_codes(visitor.ui, &codes)),
+pub(super) async fn renew(State(console): State<Console>, form: ProofForm) -> Result<Response, PageError> {
+    let (visitor, code, browser) = code_of(form);
+    match console.operators.renew_recovery_codes(&visitor.caller, visitor.session()?, &code, &browser).await {
+        Ok((codes, token)) => Ok(going_on(&console, &token, recovery_codes(visitor.ui, &codes))),
         Err(refusal) => refuse(&console, visitor, refusal).await,
     }
 }
@@ -110,6 +96,7 @@ async fn refuse(console: &Console, visitor: Visitor, refusal: CodeRefusal) -> Re
             let minutes = status.retry_after().div_ceil(60);
             (StatusCode::TOO_MANY_REQUESTS, ui.say("Too many attempts. Try again in {} min.", [minutes]))
         }
+        CodeRefusal::ProofNeeded(problem) => return Err(problem.into()),
         CodeRefusal::Required => (StatusCode::FORBIDDEN, ui.t("Your role must have a second factor.").to_owned()),
         CodeRefusal::Database(error) => return Err(error.into()),
     };
@@ -126,13 +113,14 @@ async fn page(console: &Console, visitor: Visitor, error: Option<String>) -> Res
         let required = console.operators.requires_totp(operator);
         return Ok(Page(EnabledPage { since: ui.at(&since), left, required, error, ui }).into_response());
     }
-    match console.operators.enrolment(operator).await {
+    match console.operators.enrolment(session).await {
         Ok(enrolment) => {
             let forced = console.operators.must_enrol(session);
             Ok(Page(TotpPage { ui, forced, enrolment, error }).into_response())
         }
-        // It was set up in another tab meanwhile.
+        Err(CodeRefusal::ProofNeeded(problem)) => Err(problem.into()),
         Err(CodeRefusal::Database(error)) => Err(error.into()),
+        // It was set up in another tab meanwhile.
         Err(_) => Ok(Redirect::to("/console/account").into_response()),
     }
 }

@@ -7,11 +7,13 @@ use axum::response::{IntoResponse, Redirect, Response};
 use futures::FutureExt;
 
 use crate::callers::Caller;
+use crate::companies;
 use crate::console::Console;
-use crate::console::addresses::{HOME, with_query};
+use crate::console::addresses::{CONFIRM, HOME, with_query};
 use crate::console::session::cookies::Cookie;
 use crate::console::session::totp;
 use crate::console::shell::{PageError, Ui};
+use crate::kernel::client_address::ClientAddress;
 use crate::kernel::crypto::hmac_sha256;
 use crate::kernel::request_id::RequestId;
 use crate::operators::{LiveSession, SessionToken};
@@ -37,7 +39,7 @@ impl Visitor {
         self.session.as_ref().ok_or(PageError::NOT_FOUND)
     }
 
-    /// The token that forms of this session carry.
+    /// The token that forms of this session of the portal carry.
     fn form_token(token: &str) -> String {
         hex::encode(hmac_sha256(token.as_bytes(), &[b"forms of the console"]))
     }
@@ -50,27 +52,35 @@ impl FromRequestParts<Console> for Visitor {
         if console.is_portal() {
             return Self::of_portal(parts, console).await;
         }
+        let Ok(client) = ClientAddress::from_request_parts(parts, console).await;
         let token = Cookie::Session.read(&parts.headers, console.secure).map(|value| SessionToken::claimed(&value));
         let session = match &token {
-            Some(token) => console.operators.find_session(token).boxed().await.map_err(|error| PageError::from(error).into_response())?,
+            Some(token) => {
+                console.operators.find_session(token, client).boxed().await.map_err(|error| PageError::from(error).into_response())?
+            }
             None => None,
         };
-        let (Some(token), Some(session)) = (token, session) else { return Err(to_sign_in(parts).into_response()) };
+        let Some(session) = session else { return Err(to_sign_in(parts).into_response()) };
         if console.operators.must_enrol(&session) && !is_open_without_second_factor(parts) {
             return Err(Redirect::to(totp::PAGE).into_response());
         }
+        let company = company_of(console, &session).boxed().await.map_err(|error| PageError::from(error).into_response())?;
         let caller = session.caller(RequestId::of(parts));
         let mut ui = Ui::of(parts, console);
-        ui.sign_in(&session.operator, &caller, &console.kinds, console.has_mailbox, Self::form_token(token.reveal()));
+        let form_token = console.operators.form_token(&session);
+        ui.sign_in(&session.operator, company, &caller, &console.kinds, console.has_mailbox, form_token);
         Ok(Self { session: Some(session), caller, ui })
     }
 }
 
 impl Visitor {
-    async fn of_portal(parts: &Parts, console: &Console) -> Result<Self, Response> {
+    async fn of_portal(parts: &mut Parts, console: &Console) -> Result<Self, Response> {
+        let Ok(client) = ClientAddress::from_request_parts(parts, console).await;
         let token = Cookie::of_portal(console).read(&parts.headers, console.secure).map(|value| portal::SessionToken::claimed(&value));
         let session = match &token {
-            Some(token) => console.portal.find_session(token).boxed().await.map_err(|error| PageError::from(error).into_response())?,
+            Some(token) => {
+                console.portal.find_session(token, client).boxed().await.map_err(|error| PageError::from(error).into_response())?
+            }
             None => None,
         };
         let (Some(token), Some(session)) = (token, session) else { return Err(Redirect::to(LINK_ENDED).into_response()) };
@@ -81,10 +91,15 @@ impl Visitor {
     }
 }
 
+/// The name of the company that the operator of a session works for here: they may work for others too.
+async fn company_of(console: &Console, session: &LiveSession) -> Result<String, sqlx::Error> {
+    companies::company_name(&mut console.operators.pool.acquire().await?, session.operator.company).await
+}
+
 /// Whether somebody who must set up a second factor may open the page before.
 fn is_open_without_second_factor(parts: &Parts) -> bool {
     let page = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |original| &original.0).path();
-    [totp::PAGE, "/console/sign-out", "/console/preferences"].contains(&page)
+    [totp::PAGE, CONFIRM, "/console/sign-out", "/console/preferences"].contains(&page)
 }
 
 /// To the sign-in, and from there back to this page. A form cannot be sent again by opening its address.

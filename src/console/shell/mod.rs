@@ -4,7 +4,6 @@ mod assets;
 mod headers;
 mod instant;
 mod language;
-mod live;
 mod navigation;
 mod page;
 mod portal_theme;
@@ -41,9 +40,8 @@ pub(super) fn portal_routes() -> Router<Console> {
         .route(&format!("{PORTAL}/{{*page}}"), get(page::unknown))
 }
 
-/// Adds the streams of live pages, the pages of failures, and the headers that protect pages.
+/// Adds the pages of failures, and the headers that protect pages.
 pub(super) fn layer(pages: Router<Console>, console: &Console, framing: Arc<Framing>) -> Router<Console> {
     let complete = middleware::from_fn_with_state(console.clone(), page::complete);
-    let follow = middleware::from_fn_with_state(console.clone(), live::follow);
-    pages.layer(follow).layer(complete).layer(middleware::map_response_with_state(framing, headers::protect))
+    pages.layer(complete).layer(middleware::map_response_with_state(framing, headers::protect))
 }

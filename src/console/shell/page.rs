@@ -1,12 +1,15 @@
 //! A page as a response, and the page that says why there is none.
 
 use askama::Template;
-use axum::extract::{Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::extract::{OriginalUri, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
+use url::{Position, Url};
 
 use crate::console::Console;
+use crate::console::addresses::{CONFIRM, with_query};
 use crate::console::shell::Ui;
 use crate::kernel::error_chain::chain;
 use crate::kernel::middleware::TellsTheReason;
@@ -98,10 +101,10 @@ impl IntoResponse for PageError {
     }
 }
 
-/// Writes the page of a response that failed without one.
+/// Writes the page of a response that failed without one. An operator who has to prove again who they are is led to the page for that.
 pub(super) async fn complete(State(console): State<Console>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
-    let ui = Ui::of(&parts, &console);
+    let (ui, here) = (Ui::of(&parts, &console), page_of(&parts));
     let mut response = next.run(Request::from_parts(parts, body)).await;
     let failed = response.status().is_client_error() || response.status().is_server_error();
     if !failed || response.extensions().get::<TellsTheReason>().is_some() {
@@ -109,8 +112,21 @@ pub(super) async fn complete(State(console): State<Console>, request: Request, n
     }
     let of_status = Problem::new(ProblemCode::of_status(response.status()));
     let error: PageError = response.extensions_mut().remove().unwrap_or_else(|| of_status.into());
+    if error.code == ProblemCode::FreshSignInRequired.as_str() {
+        return Redirect::to(&with_query(CONFIRM, [("then", here.as_deref().unwrap_or(console.home))])).into_response();
+    }
     let page = ErrorPage { status: error.status.as_u16(), sentence: error.sentence(&ui), code: error.code, ui };
     (error.status, Page(page)).into_response()
+}
+
+/// The page that a request is for; for a form, the page that has sent it, as browsers say for pages of this origin.
+fn page_of(parts: &Parts) -> Option<String> {
+    let address = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |original| &original.0);
+    if parts.method == Method::GET {
+        return address.path_and_query().map(|page| page.as_str().to_owned());
+    }
+    let sender = Url::parse(parts.headers.get(header::REFERER)?.to_str().ok()?).ok()?;
+    Some(sender[Position::BeforePath..Position::AfterQuery].to_owned())
 }
 
 /// A page that does not exist.

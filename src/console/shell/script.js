@@ -90,6 +90,10 @@ const text = (region) => {
 };
 document.addEventListener('visibilitychange', live.open);
 
+/** Where somebody confirms that it is them, and the part of the page whose form has led there: what they have typed is there again afterwards. */
+const CONFIRM = '/console/confirm';
+let typed = null;
+
 /** Forms are answered in place. */
 document.addEventListener('submit', async (event) => {
   const form = event.target;
@@ -112,12 +116,19 @@ document.addEventListener('submit', async (event) => {
     }
     document.title = page.title;
     document.querySelector(HEADER).replaceWith(document.adoptNode(page.querySelector(HEADER)));
-    const fresh = document.adoptNode(page.querySelector('main'));
+    const confirming = new URL(response.url).pathname === CONFIRM;
+    const again = confirming ? null : typed;
+    if (!confirming) typed = null;
+    else if (new URL(form.action).pathname !== CONFIRM) typed = main;
+    const fresh = again ?? document.adoptNode(page.querySelector('main'));
+    const first = fresh.querySelector('.wrong input, .wrong select, .wrong textarea') ?? fresh.querySelector('[autofocus]');
+    // The browser would complain that something has the focus already.
+    fresh.querySelector('[autofocus]')?.removeAttribute('autofocus');
     main.replaceWith(fresh);
-    begin(fresh);
-    const wrong = fresh.querySelector('.wrong input, .wrong select, .wrong textarea');
-    (wrong ?? fresh).focus();
-    wrong?.select?.();
+    if (again) live.open();
+    else begin(fresh);
+    (first ?? fresh).focus();
+    first?.select?.();
   } catch {
     const failed = document.createElement('p');
     failed.className = 'refusal';

@@ -31,6 +31,8 @@ pub struct Ui {
     pub path: String,
     /// The operator's address and role, if somebody is signed in.
     pub operator: Option<(String, String)>,
+    /// The company that the operator works for here; empty if nobody is signed in.
+    pub company: String,
     /// What the portal looks like, if the page is shown to a visitor of it.
     pub portal: Option<PortalTheme>,
     /// The token that forms carry.
@@ -54,6 +56,7 @@ impl Ui {
             here,
             path: page.path().to_owned(),
             operator: None,
+            company: String::new(),
             portal: None,
             form_token: SecretString::default(),
             navigation: Vec::new(),
@@ -64,8 +67,9 @@ impl Ui {
     }
 
     /// Adds what a signed-in operator sees.
-    pub fn sign_in(&mut self, operator: &Operator, caller: &Caller, kinds: &Kinds, has_mailbox: bool, form_token: String) {
+    pub fn sign_in(&mut self, operator: &Operator, company: String, caller: &Caller, kinds: &Kinds, has_mailbox: bool, form_token: String) {
         self.operator = Some((operator.email.clone(), operator.role.as_str().to_owned()));
+        self.company = company;
         self.navigation = navigation::of(caller, kinds, has_mailbox, &self.path);
         self.form_token = form_token.into();
     }

@@ -7,13 +7,14 @@ use axum::response::{IntoResponse, Redirect, Response};
 use chrono::NaiveDateTime;
 use serde_json::{Value, json};
 
-use crate::callers::{Area, Scope};
 use crate::console::Console;
 use crate::console::api::Answer;
 use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
 use crate::console::webhooks::{API, DELIVERIES};
 use crate::kernel::crypto::random_hex;
+use crate::resources::Resource;
+use crate::webhooks::Subscription;
 
 #[derive(Template)]
 #[template(path = "webhooks/secret.html")]
@@ -88,7 +89,8 @@ pub(super) async fn show_secret(State(console): State<Console>, RecordId(id): Re
 
 pub(super) async fn ask_rotate(State(console): State<Console>, RecordId(id): RecordId, visitor: Visitor) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = visitor;
-    caller.require_within_owner(Area::Integration, Scope::Write)?;
+    Subscription::require(&caller, Subscription::writing())?;
+    caller.require_proof()?;
     let Answer { body, version } = console.api.get(&caller, &format!("{API}/{id}")).await?;
     Ok(Page(RotatePage::of(ui, &body["webhook"], version, false)).into_response())
 }
@@ -96,7 +98,8 @@ pub(super) async fn ask_rotate(State(console): State<Console>, RecordId(id): Rec
 /// A form rotates the secret once, however often it is sent: it names the version of the webhook that its page has shown.
 pub(super) async fn rotate_secret(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
     let caller = &form.visitor.caller;
-    caller.require_within_owner(Area::Integration, Scope::Write)?;
+    Subscription::require(caller, Subscription::writing())?;
+    caller.require_proof()?;
     let Answer { body, version } = console.api.get(caller, &format!("{API}/{id}")).await?;
     if version.as_deref() != form.get("version") {
         let page = RotatePage::of(form.visitor.ui, &body["webhook"], version, true);

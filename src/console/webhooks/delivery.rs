@@ -7,7 +7,6 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::callers::{Area, Scope};
 use crate::console::Console;
 use crate::console::addresses::{HOME, request_address};
 use crate::console::cell::{Cell, pretty};
@@ -16,6 +15,8 @@ use crate::console::shell::{Moment, Page, PageError, Ui};
 use crate::console::webhooks::advice::{Advice, advise};
 use crate::console::webhooks::command::curl;
 use crate::console::webhooks::{API, DELIVERIES};
+use crate::resources::Resource;
+use crate::webhooks;
 
 #[derive(Deserialize)]
 struct One {
@@ -108,7 +109,7 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
         created: ui.at(&delivery.created_at),
         next: delivery.next_attempt_at.map(|at| ui.at(&at)),
         closed: matches!(delivery.status.as_str(), "delivered" | "failed" | "cancelled"),
-        operating: caller.grant.allows(Area::Traffic, Scope::Write),
+        operating: caller.grant.allows_all(webhooks::Delivery::writing()),
         request,
         payload: delivery.payload.as_ref().map(pretty).unwrap_or_default(),
         attempts: attempts.map(|attempt| Shown::of(&ui, attempt, url.as_deref().unwrap_or_default(), &sent, last)).collect(),

@@ -5,11 +5,12 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
-use crate::callers::{Area, Scope};
 use crate::console::Console;
 use crate::console::session::{RecordId, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
 use crate::console::webhooks::API;
+use crate::resources::Resource;
+use crate::webhooks::Subscription;
 
 #[derive(Deserialize)]
 struct One {
@@ -44,7 +45,7 @@ pub(super) async fn ask_delete(state: State<Console>, id: RecordId, visitor: Vis
 
 async fn ask(State(console): State<Console>, RecordId(id): RecordId, visitor: Visitor, deletes: bool) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = visitor;
-    caller.require_within_owner(Area::Integration, Scope::Write)?;
+    Subscription::require(&caller, Subscription::writing())?;
     let One { figures: webhook } = console.api.read(&caller, &format!("{API}/{id}/figures")).await?;
     let loss = match webhook.waiting {
         0 => ui.t("Nothing waits for it, so no delivery is lost.").to_owned(),

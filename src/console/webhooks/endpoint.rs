@@ -5,7 +5,6 @@ use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
-use crate::callers::{Area, Scope};
 use crate::console::Console;
 use crate::console::addresses::with_query;
 use crate::console::cell::Cell;
@@ -15,6 +14,8 @@ use crate::console::shell::{Page, PageError, Ui};
 use crate::console::webhooks::log::{Log, Row, Shown, TABS, Tab};
 use crate::console::webhooks::webhook::{Standing, Webhook};
 use crate::console::webhooks::{API, expiring_soon};
+use crate::resources::Resource;
+use crate::webhooks::{Delivery, Subscription};
 
 const PERIODS: [Period; 3] = [Period::Day, Period::Week, Period::Month];
 
@@ -82,7 +83,7 @@ pub(super) async fn show(
     let EventTypes { event_types } = console.api.read(&caller, "/developers/int/v1/event-types").await?;
     let (status, log) = Log::find(&console, &caller, &webhook.id, standing.is_failing(), &shown).await?;
     let address = format!("{}/webhooks/{}", ui.home, webhook.id);
-    let may = |area, scope| caller.grant.allows(area, scope);
+    let may = |permissions| caller.grant.allows_all(permissions);
     let (word, tone) = webhook.state(&standing);
     let view = |period: Period, status: &str, after: &str| {
         let period = if period == Period::default() { "" } else { period.name() };
@@ -102,9 +103,9 @@ pub(super) async fn show(
         attempts: number(standing.figures.attempts),
         charts,
         periods: period.choices(&PERIODS, |period| view(period, &shown.status, "")),
-        writable: may(Area::Integration, Scope::Write),
-        secrets: may(Area::Integration, Scope::Admin),
-        operating: may(Area::Traffic, Scope::Write),
+        writable: may(Subscription::writing()),
+        secrets: may(Subscription::administering()),
+        operating: may(Delivery::writing()),
         event_types: event_types.into_iter().map(|event_type| event_type.name).collect(),
         tabs: TABS.iter().map(|(name, label)| Tab { label, address: view(period, name, ""), current: *name == status }).collect(),
         older: log.next().map(|next| view(period, status, next)),

@@ -5,7 +5,6 @@ use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
-use crate::callers::{Area, Scope};
 use crate::console::Console;
 use crate::console::addresses::with_query;
 use crate::console::cell::Cell;
@@ -14,6 +13,8 @@ use crate::console::session::Visitor;
 use crate::console::shell::{Moment, Page, PageError, Ui};
 use crate::console::webhooks::webhook::{Standing, Webhook};
 use crate::console::webhooks::{API, LIST};
+use crate::resources::Resource;
+use crate::webhooks::Subscription;
 
 /// The states that the list can be narrowed to, and their names.
 const TABS: [(&str, &str); 4] = [("", "All"), ("enabled", "Enabled"), ("paused", "Paused"), ("disabled", "Disabled")];
@@ -94,7 +95,7 @@ pub(super) async fn show(
         ids => console.api.read(&caller, &format!("{API}/figures?ids={ids}")).await?,
     };
     let page = ListPage {
-        creatable: caller.grant.allows(Area::Integration, Scope::Write),
+        creatable: caller.grant.allows_all(Subscription::writing()),
         query: given("query").to_owned(),
         status: given("status").to_owned(),
         tabs: TABS.map(|(status, label)| (label, with(&[("status", status), ("after", "")], &list), status == given("status"))).into(),

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::callers::{Area, Caller, Scope};
+use crate::callers::Caller;
 use crate::console::Console;
 use crate::console::cell::pretty;
 use crate::console::session::{PostedForm, RecordId, Visitor};
@@ -16,6 +16,8 @@ use crate::console::webhooks::API;
 use crate::console::webhooks::acts::to_delivery;
 use crate::console::webhooks::webhook::Webhook;
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::resources::Resource;
+use crate::webhooks::Subscription;
 
 /// The path of event types in the API.
 const EVENT_TYPES: &str = "/developers/int/v1/event-types";
@@ -68,7 +70,7 @@ struct TestPage {
 impl TestPage {
     /// The page with the sample of the type, or with the default's if there is no such type.
     async fn of(console: &Console, caller: &Caller, ui: Ui, id: &str, event: &str) -> Result<Self, PageError> {
-        caller.require_within_owner(Area::Integration, Scope::Write)?;
+        Subscription::require(caller, Subscription::writing())?;
         let One { webhook } = console.api.read(caller, &format!("{API}/{id}")).await?;
         let EventTypes { event_types } = console.api.read(caller, EVENT_TYPES).await?;
         let named = |name: &str| event_types.iter().find(|event_type| event_type.name == name);

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::callers::{AllowedNetworks, InvalidScope, Scope, Scopes};
 use crate::companies::Companies;
-use crate::developers::api_keys::{ApiKeyBody, ApiKeyRecord, check};
+use crate::developers::api_keys::{ApiKeyBody, ApiKeyRecord};
 use crate::kernel::ids::KeyId;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{Editable, Fields, Instant, Line, Member, New, Record, RecordTransaction};
@@ -52,7 +52,6 @@ impl From<SomeScopes> for Vec<String> {
 }
 
 crate::field_type!(SomeScopes => Vec<String>, json!({ "type": "array", "minItems": 1, "items": { "enum": Scope::ALL.map(Scope::as_str) } }));
-crate::field_type!(AllowedNetworks => Vec<String>, json!({ "type": "array", "items": { "type": "string" } }), initially Vec::new());
 
 impl ApiKeyBody {
     /// The body that creates a key for use from anywhere, without end.
@@ -82,7 +81,7 @@ impl Editable for ApiKeyRecord {
         let ends = body.check(transaction.now);
         let key = Self::created_by(body)?;
         ends?;
-        check(transaction, &key.grant())?;
+        transaction.caller.must_cover(&key.grant(), None)?;
         Ok(key.with_new_key())
     }
 
@@ -91,9 +90,7 @@ impl Editable for ApiKeyRecord {
     async fn change(transaction: &mut RecordTransaction<Companies>, before: &Record<Self>, body: ApiKeyBody) -> Result<Self, Problem> {
         body.check(transaction.now)?;
         let key = before.fields.changed_by(body);
-        if key.grant().escalation_over(&before.fields.grant()).is_some() {
-            check(transaction, &key.grant())?;
-        }
+        transaction.caller.must_cover(&key.grant(), Some(&before.fields.grant()))?;
         Ok(key)
     }
 }

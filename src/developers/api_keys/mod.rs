@@ -1,7 +1,8 @@
 //! API keys, as a resource of `developers/int/v1` that requires the scope `admin` (`docs/specification/decisions.md`, sections 2 and 9).
 //!
 //! A key is shown only in the response that creates it; only its digest is stored. No key can create, change or rotate another key
-//! into one with more scopes, more networks or a later expiry than its own: [`Grant::escalation_over`] checks every result.
+//! into one with more scopes, more networks or a later expiry than its own: [`Caller::must_cover`](crate::callers::Caller::must_cover)
+//! checks every result.
 
 mod body;
 mod revoke;
@@ -12,14 +13,15 @@ use axum::http::Method;
 use chrono::{DateTime, Utc};
 
 use crate::audit_trail::ChangedRecord;
-use crate::callers::{AllowedNetworks, Area, Escalation, Grant, Scope, Scopes};
+use crate::callers::{AllowedNetworks, Area, Grant, Scope, Scopes};
 use crate::companies::{ApiKey, Companies};
 use crate::kernel::clock::Clock;
 use crate::kernel::database::Pool;
-use crate::kernel::ids::KeyId;
+use crate::kernel::ids::{CompanyId, KeyId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::members;
-use crate::resources::{Extension, Instant, Line, New, PublishesEvents, RecordTransaction, Reference, Resource, ResourceState};
+use crate::operators::{self, Notice};
+use crate::resources::{Change, Extension, Instant, Line, New, PublishesEvents, RecordTransaction, Reference, Resource, ResourceState};
 
 pub use body::{InvalidScopes, SomeScopes};
 pub use revoke::revoke_api_key;
@@ -61,10 +63,6 @@ impl ResourceState for Companies {
     fn clock(&self) -> &Clock {
         &self.clock
     }
-
-    fn invalidate_caches(&self) {
-        self.forget_keys();
-    }
 }
 
 impl Resource for ApiKeyRecord {
@@ -82,6 +80,21 @@ impl Resource for ApiKeyRecord {
 /// Keys publish no events: subscribers do not need to know about access.
 impl PublishesEvents for ApiKeyRecord {
     const AUDITED_AS: Option<fn(KeyId) -> ChangedRecord> = Some(ChangedRecord::ApiKey);
+
+    fn evict(companies: &Companies, company: CompanyId) {
+        companies.forget_keys(company);
+    }
+
+    /// Owners are told of a key that may do everything: it outlives the session that has made it.
+    async fn follow_up(transaction: &mut RecordTransaction<Companies>, change: &Change<'_, Self>) -> Result<(), Problem> {
+        let may_do_everything = |key: &Self| Scopes::from_names(&key.scopes).allow(Scope::Admin);
+        let reach = |key: &Self| may_do_everything(key).then(|| (key.allowed_networks.clone(), key.expires_at));
+        if change.newly(reach).is_some() {
+            let (now, key) = (transaction.now, change.record());
+            operators::tell_owners(transaction.conn(), key.company, None, Notice::AdminKey, &key.id.to_string(), now).await?;
+        }
+        Ok(())
+    }
 }
 
 impl ApiKeyRecord {
@@ -100,20 +113,6 @@ impl ApiKeyRecord {
         let key = ApiKey::generate();
         self.digest = key.digest().to_vec();
         New { fields: self, shown_once: members! { "key": key.reveal() } }
-    }
-}
-
-/// Returns an error if the grant exceeds that of the caller.
-fn check(transaction: &RecordTransaction<Companies>, grant: &Grant) -> Result<(), Problem> {
-    match grant.escalation_over(&transaction.caller.grant) {
-        Some(escalation) => Err(escalation.into()),
-        None => Ok(()),
-    }
-}
-
-impl From<Escalation> for Problem {
-    fn from(escalation: Escalation) -> Self {
-        Self::new(ProblemCode::ApiKeyTooStrong).detail(escalation.to_string())
     }
 }
 

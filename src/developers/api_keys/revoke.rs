@@ -9,7 +9,7 @@ use crate::resources::{Record, RecordTransaction, Resource};
 
 /// Revokes an API key immediately. Returns `false` if the caller's company has no live key with this id.
 pub async fn revoke_api_key(companies: &Companies, caller: &Caller, id: KeyId) -> Result<bool, Problem> {
-    caller.require(ApiKeyRecord::AREA, ApiKeyRecord::WRITING)?;
+    ApiKeyRecord::require(caller, ApiKeyRecord::writing())?;
     let mut transaction = RecordTransaction::begin(companies, caller).await?;
     let now = transaction.now;
     let is_live = |key: &Record<ApiKeyRecord>| key.fields.revoked_at.is_none_or(|end| end > now);

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::callers::Caller;
 use crate::companies::Companies;
-use crate::developers::api_keys::{ApiKeyRecord, check};
+use crate::developers::api_keys::ApiKeyRecord;
 use crate::kernel::ids::KeyId;
 use crate::kernel::json::JsonOptions;
 use crate::kernel::openapi::{OperationDoc, closed_object};
@@ -40,7 +40,7 @@ pub(super) async fn roll(
 
 /// Rotates an API key. The new key is among the fields shown, in plain text.
 pub async fn roll_api_key(companies: &Companies, caller: &Caller, id: KeyId, overlap: GracePeriod) -> Result<Shown<ApiKeyRecord>, Problem> {
-    caller.require(ApiKeyRecord::AREA, ApiKeyRecord::WRITING)?;
+    ApiKeyRecord::require(caller, ApiKeyRecord::writing())?;
     let mut transaction = RecordTransaction::begin(companies, caller).await?;
     let old = transaction.lock::<ApiKeyRecord>(id).await?;
     if old.fields.is_over(transaction.now) {
@@ -49,7 +49,7 @@ pub async fn roll_api_key(companies: &Companies, caller: &Caller, id: KeyId, ove
     let new = ApiKeyRecord { replaces: Some(id), last_used_at: None, revoked_at: None, ..old.fields.clone() }.with_new_key();
     // The caller will see the new key, so its grant must be within the caller's own. This also limits a caller whose own key was
     // rotated.
-    check(&transaction, &new.fields.grant())?;
+    caller.must_cover(&new.fields.grant(), None)?;
 
     let mut successor = transaction.insert(KeyId::new(transaction.now), new.fields).await?;
     let until = transaction.now + TimeDelta::from(overlap);

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::callers::Caller;
+use crate::companies::Authenticated;
 use crate::developers::operators::OperatorRecord;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::OperatorSessionId;
@@ -29,7 +29,7 @@ pub(super) fn send_link_doc() -> OperationDoc {
         )
         .taking_options(EmptyBody::schema())
         .answering(StatusCode::OK, done())
-        .refusing(&[ProblemCode::MessageNotSent])
+        .refusing(&[ProblemCode::ApiKeyTooStrong, ProblemCode::MessageNotSent])
 }
 
 /// `POST operators/{uuid}/send-link`
@@ -46,6 +46,7 @@ pub(super) fn reset_totp_doc() -> OperationDoc {
         .explained("Requires the scope `admin`. For an operator who has lost it. Ends their sessions.".to_owned())
         .taking_options(EmptyBody::schema())
         .answering(StatusCode::OK, object([("status", json!({ "const": "ok" })), ("removed", json!({ "type": "boolean" }))]))
+        .refusing(&[ProblemCode::ApiKeyTooStrong])
 }
 
 /// `POST operators/{uuid}/reset-totp`
@@ -75,10 +76,11 @@ pub(super) fn sessions_doc() -> OperationDoc {
 /// `GET operators/{uuid}/sessions`
 pub(super) async fn sessions(
     State(operators): State<Operators>,
-    caller: Caller,
+    authenticated: Authenticated,
     path: Result<PathId<<OperatorRecord as Resource>::Id>, Problem>,
 ) -> Result<Json<Value>, Problem> {
-    caller.require(OperatorRecord::AREA, OperatorRecord::READING)?;
+    OperatorRecord::require_reading(&authenticated.caller)?;
+    let caller = authenticated.admitted().await?;
     let PathId(id) = path?;
     let show = |session: OperatorSession| {
         json!({

@@ -2,8 +2,8 @@
 
 use crate::developers::operators::{OperatorBody, OperatorRecord};
 use crate::kernel::ids::OperatorId;
-use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::operators::{Operators, Role};
+use crate::kernel::problem::{FieldErrors, Problem};
+use crate::operators::Operators;
 use crate::resources::{Editable, Fields, Member, New, Record, RecordTransaction};
 
 impl Editable for OperatorRecord {
@@ -13,7 +13,7 @@ impl Editable for OperatorRecord {
     async fn create(transaction: &mut RecordTransaction<Operators>, _: OperatorId, body: OperatorBody) -> Result<New<Self>, Problem> {
         let disabled = matches!(body.disabled, Member::Sent(true));
         let operator = Self::created_by(body)?;
-        check(transaction, operator.role)?;
+        transaction.caller.must_cover(&operator.role.grant(), None)?;
         transaction.state.must_reach_operators()?;
         Ok(Self { email: operator.email.to_ascii_lowercase(), disabled_at: disabled.then_some(transaction.now), ..operator }.into())
     }
@@ -30,18 +30,10 @@ impl Editable for OperatorRecord {
             Member::Missing => before.fields.disabled_at,
         };
         let after = Self { email: before.fields.email.clone(), disabled_at, ..before.fields.changed_by(body) };
-        if after.role != before.fields.role {
-            check(transaction, after.role)?;
-        }
+        // An operator who was disabled had nothing. One who stays disabled gets the role when somebody lets them in again, so it counts.
+        let is_let_in_again = before.fields.disabled_at.is_some() && after.disabled_at.is_none();
+        let had = (!is_let_in_again).then(|| before.fields.role.grant());
+        transaction.caller.must_cover(&after.role.grant(), had.as_ref())?;
         Ok(after)
-    }
-}
-
-/// Returns an error if an operator with this role could do more than the caller, or for longer.
-fn check(transaction: &RecordTransaction<Operators>, role: Role) -> Result<(), Problem> {
-    match role.grant().escalation_over(&transaction.caller.grant) {
-        Some(_) => Err(Problem::new(ProblemCode::ApiKeyTooStrong)
-            .detail("An API key that is restricted to networks, or that expires, cannot let operators in.")),
-        None => Ok(()),
     }
 }

@@ -18,7 +18,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::database::Pool;
 use crate::kernel::ids::OperatorId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::operators::{self, MailLanguage, NO_OWNER_LEFT, Operators, Role};
+use crate::operators::{self, MailLanguage, NO_OWNER_LEFT, Notice, Operators, Role};
 use crate::resources::{
     Change, Extension, FilterForm, Instant, Line, PublishesEvents, Record, RecordTransaction, Resource, ResourceState, TextEnum, Unique,
 };
@@ -89,6 +89,9 @@ impl PublishesEvents for OperatorRecord {
 
     async fn follow_up(transaction: &mut RecordTransaction<Operators>, change: &Change<'_, Self>) -> Result<(), Problem> {
         let now = transaction.now;
+        if change.newly(|operator| operator.disabled_at.is_none().then_some(operator.role)).is_some() {
+            tell_of_role(transaction, change.record()).await?;
+        }
         match change {
             Change::Created(operator) => operators::queue_mail(transaction.conn(), operator.id, now).await?,
             Change::Updated(before, after) => {
@@ -112,6 +115,13 @@ impl PublishesEvents for OperatorRecord {
         }
         Ok(())
     }
+}
+
+/// Tells the owners who gets in with which role, and the operator, unless that is their invitation.
+async fn tell_of_role(transaction: &mut RecordTransaction<Operators>, operator: &Record<OperatorRecord>) -> Result<(), sqlx::Error> {
+    let (now, detail) = (transaction.now, format!("{}, {}", operator.fields.email, operator.fields.role.as_str()));
+    let concerned = operator.fields.accepted_at.map(|_| operator.id);
+    operators::tell_owners(transaction.conn(), operator.company, concerned, Notice::Role, &detail, now).await
 }
 
 impl Record<OperatorRecord> {

@@ -38,6 +38,7 @@ use crate::kernel::json::JsonBody;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::openapi::{OperationDoc, object};
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::request_body::Unread;
 use crate::resources::{FieldType, Reference};
 
 /// The maximum body size. It is larger than on other routes, because a request may contain many events.
@@ -67,10 +68,11 @@ pub(super) async fn publish(
     State(publishing): State<Publishing>,
     caller: Caller,
     admission: Admission,
-    body: Result<JsonBody<Submitted>, Problem>,
+    body: Unread<JsonBody<Submitted>>,
 ) -> Result<Response, Problem> {
     caller.require(Area::Traffic, Scope::Events)?;
-    let batch = Batch::read(body?.0, &publishing.developers.catalogue, &caller)?;
+    let JsonBody(submitted) = body.read().await?;
+    let batch = Batch::read(submitted, &publishing.developers.catalogue, &caller)?;
     let is_single = batch.is_single;
     let published = publishing.publish(caller.company, batch, &admission).await?;
     Ok(answer(is_single, &published))

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use crate::callers::Caller;
 use crate::developers::stream::Streams;
 use crate::developers::stream::limit::StreamSlot;
 use crate::developers::stream::metrics::Open;
@@ -58,10 +59,11 @@ pub(super) struct Feed {
 }
 
 impl Feed {
-    pub(super) fn open(streams: &Streams, company: CompanyId, wanted: EventFilter, begins: Beginning) -> Result<Self, Problem> {
+    pub(super) fn open(streams: &Streams, caller: &Caller, wanted: EventFilter, begins: Beginning) -> Result<Self, Problem> {
+        let company = caller.company;
         let developers = &streams.developers;
         Ok(Self {
-            _slot: streams.limit.acquire(company)?,
+            _slot: streams.limit.acquire(company, caller.party())?,
             _open: streams.metrics.begin(),
             sent: streams.metrics.sent.clone(),
             pool: developers.pool.clone(),
@@ -74,7 +76,7 @@ impl Feed {
             poll_in: Duration::ZERO,
             commits: streams.listener.subscribe(company, &developers.pool, &streams.lifecycle),
             stopping: streams.lifecycle.stopping().clone(),
-            ends_at: Instant::now() + streams.settings.lifetime,
+            ends_at: Instant::now() + streams.lifetime_of(caller),
         })
     }
 

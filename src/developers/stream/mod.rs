@@ -9,8 +9,8 @@
 //! A stream holds no database connection while it waits, and at most one page in memory. It reads no faster than its client. One
 //! task per instance polls for all streams, once a second and after each fan-out, and wakes the streams of the companies that have
 //! new events. This only speeds up what their own polling would find. The number of streams is limited. A stream ends after
-//! `streams.lifetime`, whether its client reads or not, and on shutdown. Clients then reconnect automatically, and their API key is
-//! verified again.
+//! `streams.lifetime` or with its API key, whether its client reads or not, and on shutdown. Clients then reconnect automatically, and
+//! their API key is verified again.
 
 mod feed;
 mod feed_listener;
@@ -31,7 +31,7 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use crate::callers::{Area, Caller, Scope};
-use crate::companies::{Standing, moving};
+use crate::companies::{Authenticated, Standing, moving};
 use crate::developers::parameters::parameter_invalid;
 use crate::developers::state::Developers;
 use crate::developers::stream::feed::{Beginning, Feed};
@@ -112,16 +112,18 @@ pub(super) fn doc() -> OperationDoc {
 /// `GET events/stream`
 pub(super) async fn stream(
     State(streams): State<Streams>,
-    caller: Caller,
+    authenticated: Authenticated,
     headers: HeaderMap,
     parameters: Result<Query<StreamQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Result<impl IntoResponse, Problem> {
-    caller.require(Area::Traffic, Scope::Read)?;
+    authenticated.caller.require(Area::Traffic, Scope::Read)?;
     let Query(parameters) = parameters.map_err(|error| parameter_invalid(error.body_text()))?;
     let wanted = streams.event_filter(&parameters.events)?;
+    wanted.areas(&streams.developers.catalogue).try_for_each(|area| authenticated.caller.require(area, Scope::Read))?;
+    let caller = authenticated.admitted().await?;
     let after = last_event_id(&headers, parameters.after)?;
     let begins = streams.beginning(&caller, after).await?;
-    let feed = Feed::open(&streams, caller.company, wanted, begins)?;
+    let feed = Feed::open(&streams, &caller, wanted, begins)?;
     let keep_alive = KeepAlive::new().interval(streams.settings.heartbeat).text("");
     let ends_at = Extension(EndsAt(feed.ends_at()));
     // Prevents a proxy from buffering the events.
@@ -134,6 +136,12 @@ impl Streams {
         let wanted = EventFilter::try_from(entries).map_err(|error| parameter_invalid(error.to_string()))?;
         wanted.check(&self.developers.catalogue).map_err(|unknown| parameter_invalid(unknown.to_string()))?;
         Ok(wanted)
+    }
+
+    /// How long a stream of this caller lasts: not beyond the end of its API key.
+    fn lifetime_of(&self, caller: &Caller) -> Duration {
+        let left = caller.grant.until.map(|end| (end - self.developers.clock.now()).to_std().unwrap_or_default());
+        left.map_or(self.settings.lifetime, |left| left.min(self.settings.lifetime))
     }
 
     /// Starts after the given event, or after the last one. The client is sent the id of that event, so that it can resume even if

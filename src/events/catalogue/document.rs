@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::callers::Area;
 use crate::events::catalogue::merge_patch::merge;
 use crate::events::catalogue::{EventType, Publisher};
 
@@ -21,6 +22,7 @@ const TO_COMMON: &str = "common.json#/$defs/";
 #[serde(deny_unknown_fields)]
 struct Group {
     namespace: String,
+    area: Area,
     data: Map<String, Value>,
     sample: Map<String, Value>,
     #[serde(default)]
@@ -60,7 +62,7 @@ fn event_types(group: Group, definitions: &Map<String, Value>) -> Vec<EventType>
         let mut schema = Value::Object(data);
         resolve(&mut schema, definitions);
         let name = name.parse().expect("a test parses all embedded documents");
-        EventType::new(name, &group.namespace, entry.meaning, schema, sample, group.published_by)
+        EventType::new(name, (group.namespace.as_str(), group.area), entry.meaning, schema, sample, group.published_by)
     });
     entries.collect()
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
+use crate::callers::Area;
 use crate::events::{API_VERSION, EventName};
 use crate::kernel::json_schema::{self, SchemaViolation};
 
@@ -15,6 +16,8 @@ pub struct EventType {
     pub name: EventName,
     /// The namespace of the extension whose records the event is about.
     pub namespace: String,
+    /// The part of a company's data that the event is about, and that a recipient of the event reads.
+    pub area: Area,
     /// The meaning, in one sentence.
     pub meaning: String,
     /// The JSON Schema (draft 2020-12) of `data`.
@@ -53,16 +56,17 @@ impl EventType {
     /// An event type of the service. A test checks its schema and its sample.
     pub fn new(
         name: EventName,
-        namespace: &str,
+        (namespace, area): (&str, Area),
         meaning: impl Into<String>,
         data_schema: Value,
         sample: Map<String, Value>,
         publisher: Publisher,
     ) -> Self {
-        Self { name, namespace: namespace.to_owned(), meaning: meaning.into(), data_schema, sample, publisher, validator: Arc::default() }
+        let (namespace, meaning) = (namespace.to_owned(), meaning.into());
+        Self { name, namespace, area, meaning, data_schema, sample, publisher, validator: Arc::default() }
     }
 
-    /// An event type that a deployment declares. The company may publish it.
+    /// An event type that a deployment declares, about the records of the business. The company may publish it.
     pub fn declared(
         name: EventName,
         namespace: &str,
@@ -71,7 +75,7 @@ impl EventType {
         sample: Map<String, Value>,
     ) -> Result<Self, InvalidEventType> {
         let validator = json_schema::validator(&data_schema).map_err(|error| InvalidEventType::Schema(name.clone(), error.to_string()))?;
-        let declared = Self::new(name, namespace, meaning, data_schema, sample, Publisher::Company);
+        let declared = Self::new(name, (namespace, Area::Business), meaning, data_schema, sample, Publisher::Company);
         let declared = Self { validator: Arc::new(validator.into()), ..declared };
         match declared.check(&Value::Object(declared.sample.clone())) {
             Ok(()) => Ok(declared),

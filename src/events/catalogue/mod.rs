@@ -19,6 +19,7 @@ pub mod names;
 
 use std::sync::Arc;
 
+use crate::callers::{Area, Grant};
 use crate::events::EventName;
 
 pub use document::documented;
@@ -77,6 +78,15 @@ impl Catalogue {
         self.iter().any(|event_type| event_type.name.resource() == group)
     }
 
+    /// The names of the events about what `grant` does not reach.
+    pub fn names_beyond(&self, grant: &Grant) -> Vec<String> {
+        if Area::ALL.into_iter().all(|area| grant.sees_events_about(area)) {
+            return Vec::new();
+        }
+        let beyond = self.iter().filter(|event_type| !grant.sees_events_about(event_type.area));
+        beyond.map(|event_type| event_type.name.as_str().to_owned()).collect()
+    }
+
     /// All event types, in the order of the documentation.
     pub fn iter(&self) -> impl Iterator<Item = &EventType> {
         self.0.iter().map(Arc::as_ref)
@@ -86,6 +96,7 @@ impl Catalogue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::callers::Reach;
     use serde_json::{Map, Value, json};
 
     fn declared(name: &str) -> EventType {
@@ -103,6 +114,17 @@ mod tests {
         assert_eq!(documented, named);
         assert!(named.windows(2).all(|two| two[0] != two[1]));
         assert!(named.iter().all(|name| name.as_str().parse::<EventName>().is_ok()));
+    }
+
+    #[test]
+    fn an_event_is_beyond_a_grant_that_does_not_reach_what_it_is_about() {
+        let catalogue = Catalogue::new(documented());
+        let developer = Grant { reach: Reach { customers: None, ..Reach::FULL }, ..Grant::everything() };
+        let beyond = catalogue.names_beyond(&developer);
+        assert!(beyond.iter().all(|name| name.starts_with("customer.")) && beyond.len() == 7, "{beyond:?}");
+        assert_eq!(catalogue.names_beyond(&Grant::everything()), [""; 0]);
+        let owner = Some("7".to_owned().try_into().unwrap());
+        assert_eq!(catalogue.names_beyond(&Grant { owner, ..developer }), [""; 0]);
     }
 
     #[test]

@@ -36,6 +36,7 @@ use crate::kernel::ids::TypedId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::{OperationDoc, closed_object, object, open_object};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::request_body::Unread;
 use crate::resources::{FieldType, Instant, Member, PublishesEvents, Record, RecordTransaction, Reference, WriteRequest, no_such};
 
 pub use single::Positions;
@@ -193,10 +194,10 @@ pub async fn track<R: Reported>(
 pub async fn track_many<R: Reported>(
     State(fleet): State<Fleet>,
     caller: Caller,
-    body: Result<JsonBody<ManyPositions<R::Id>>, Problem>,
+    body: Unread<JsonBody<ManyPositions<R::Id>>>,
 ) -> Result<Response, Problem> {
     caller.require(Area::Business, Scope::Write)?;
-    let JsonBody(ManyPositions { positions }) = body?;
+    let JsonBody(ManyPositions { positions }) = body.read().await?;
     if positions.len() > MAX_POSITIONS {
         return Err(FieldErrors::one("positions", format!("At most {MAX_POSITIONS} positions are allowed.")));
     }

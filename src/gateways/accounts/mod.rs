@@ -27,7 +27,7 @@ use crate::gateways::drivers::{self, Mode};
 use crate::gateways::state::Gateways;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::database::Connection;
-use crate::kernel::ids::GatewayId;
+use crate::kernel::ids::{CompanyId, GatewayId};
 use crate::resources::{Columns, Extension, GracePeriod, Instant, Line, Presented, PublishesEvents, Record, Resource, Unique};
 
 pub use find::find_any;
@@ -102,6 +102,13 @@ impl Resource for Gateway {
     const AREA: Area = Area::Integration;
     /// A signing secret decides which payments are trusted, so the write scope for orders and positions is not enough.
     const WRITING: Scope = Scope::Admin;
+    const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Business, Scope::Write)];
+
+    /// With its secret key, customers who save a card are made known to the gateway's account, with their proven contacts.
+    fn reaches(&self, _: &Gateways) -> Vec<(Area, Scope)> {
+        let is_called = drivers::named(&self.driver).is_ok_and(|driver| driver.needs_secret_key());
+        if is_called { vec![(Area::Customers, Scope::Read)] } else { Vec::new() }
+    }
 
     /// The callback path contains the id.
     fn present(_: &mut Connection, gateways: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
@@ -122,6 +129,10 @@ impl PublishesEvents for Gateway {
         member: "driver",
         sentence: "A company can have only one active gateway with this driver.",
     }];
+
+    fn evict(gateways: &Gateways, company: CompanyId) {
+        gateways.cache.forget(company);
+    }
 }
 
 impl Gateway {

@@ -56,7 +56,7 @@ struct Tested {
 impl Gateways {
     /// Checks the configuration of a gateway, and how a sample callback is read.
     async fn test(&self, caller: &Caller, id: GatewayId, sample: Option<Map<String, Value>>) -> Result<Tested, Problem> {
-        caller.require(Gateway::AREA, Gateway::WRITING)?;
+        Gateway::require(caller, Gateway::writing())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let gateway = transaction.find::<Gateway>(id).await?.ok_or(ProblemCode::RecordNotFound)?.fields;
         let driver = drivers::named(&gateway.driver).map_err(|_| ProblemCode::RecordNotFound)?;

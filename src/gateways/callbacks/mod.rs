@@ -28,6 +28,7 @@ mod redaction;
 mod refusal;
 mod resolve;
 mod retry;
+mod series;
 
 use axum::Router;
 use axum::extract::FromRef;

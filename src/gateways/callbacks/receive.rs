@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
@@ -22,9 +21,13 @@ use crate::gateways::state::Gateways;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::ids::{CallbackId, CompanyId, GatewayId};
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::request_body::Unread;
 use crate::kernel::request_id::RequestId;
 use crate::kernel::traces;
 
+/// The words of the metrics for a genuine callback without an acknowledgement.
+pub(super) const NOT_UNDERSTOOD: &str = "not_understood";
+pub(super) const NOT_RECORDED: &str = "not_recorded";
 /// From this length on, in bytes, a body is read beside the threads that answer requests.
 const LARGE_BODY: usize = 32 * 1024;
 
@@ -41,12 +44,12 @@ pub async fn with_key(
     caller: Caller,
     client: ClientAddress,
     headers: HeaderMap,
-    body: Result<Bytes, BytesRejection>,
+    body: Unread<Bytes>,
 ) -> Result<Response, Problem> {
     caller.require(Area::Business, Scope::Callbacks)?;
-    let body = read(body)?;
     let counted = caller.who.id().unwrap_or_else(|| caller.company.uuid());
-    gateways.throttled((counted, client), gateways.take_from_company(&caller, headers, body)).await
+    let taking = async { gateways.take_from_company(&caller, headers, read(body).await?).await };
+    gateways.throttled((counted, client), taking).await
 }
 
 /// `POST /webhooks/{gateway}`: for gateways that cannot send an API key.
@@ -56,16 +59,17 @@ pub async fn without_key(
     request: RequestId,
     client: ClientAddress,
     headers: HeaderMap,
-    body: Result<Bytes, BytesRejection>,
+    body: Unread<Bytes>,
 ) -> Result<Response, Problem> {
     let id: GatewayId = gateway.parse().map_err(|_| ProblemCode::GatewayNotConfigured)?;
-    let body = read(body)?;
+    // Before the body, so that a stranger has none received without knowing a gateway.
     let found = gateways.find_named(id, client).await?;
-    gateways.throttled((id.uuid(), client), gateways.take_from_gateway(found, request, headers, body)).await
+    let taking = async { gateways.take_from_gateway(found, request, headers, read(body).await?).await };
+    gateways.throttled((id.uuid(), client), taking).await
 }
 
-fn read(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Problem> {
-    body.map_err(|refused| ProblemCode::of_status(refused.status()).into())
+async fn read(body: Unread<Bytes>) -> Result<Bytes, Problem> {
+    body.read().await.map_err(|refused| ProblemCode::of_status(refused.status()).into())
 }
 
 impl Gateways {
@@ -146,7 +150,7 @@ impl Gateways {
             Err(why) => return Err(self.refuse(company, Some((id, driver)), CallbackRefusal::NotGenuine(why), &sent.body).await),
         };
         let recorded = self.recording.write(Arc::clone(&callback), callback.body.len()).await;
-        self.metrics.count(Some(driver), recorded.as_ref().map_or("not_recorded", outcome));
+        self.metrics.count(Some(driver), recorded.as_ref().map_or(NOT_RECORDED, outcome));
         match recorded? {
             Ok(Acknowledgement::Repeated) => Box::pin(self.repeat(&callback)).await,
             taken => taken.map_err(Problem::from),
@@ -171,7 +175,7 @@ impl Gateways {
 
 /// The word of the metrics for what became of a genuine callback.
 fn outcome(recorded: &Recorded) -> &'static str {
-    recorded.as_ref().map_or("not_understood", |acknowledgement| acknowledgement.as_str())
+    recorded.as_ref().map_or(NOT_UNDERSTOOD, |acknowledgement| acknowledgement.as_str())
 }
 
 impl From<NotUnderstood> for Problem {

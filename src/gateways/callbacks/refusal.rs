@@ -28,7 +28,10 @@ pub enum CallbackRefusal {
 }
 
 impl CallbackRefusal {
-    fn reason(self) -> &'static str {
+    /// Those of callbacks whose gateway is not known.
+    pub(super) const UNRESOLVED: [Self; 3] = [Self::CompanyMismatch, Self::GatewayNotConfigured, Self::GatewayAmbiguous];
+
+    pub(super) fn reason(self) -> &'static str {
         match self {
             Self::CompanyMismatch | Self::GatewayNotConfigured | Self::GatewayAmbiguous => self.code().as_str(),
             Self::NotGenuine(why) => why.reason(),

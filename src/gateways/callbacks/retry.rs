@@ -75,7 +75,7 @@ impl Gateways {
     }
 
     async fn process_by_hand(&self, caller: &Caller, id: CallbackId) -> Result<(), Problem> {
-        caller.require(CallbackRecord::AREA, CallbackRecord::WRITING)?;
+        CallbackRecord::require(caller, CallbackRecord::writing())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let callback = transaction.lock::<CallbackRecord>(id).await?;
         match callback.fields.status {

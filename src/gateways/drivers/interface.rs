@@ -202,6 +202,10 @@ impl Finding {
 }
 
 impl SignatureError {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::SecretMissing, Self::SignatureMissing, Self::SignatureMalformed, Self::SignatureWrong, Self::TimestampOutside];
+
     /// The reason as a word, for the ledger.
     pub fn reason(self) -> &'static str {
         match self {

@@ -13,6 +13,8 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, header};
 use ipnet::IpNet;
 
+use crate::kernel::limit_key::LimitKey;
+
 /// The header in which trusted proxies name the client (`http.forwarded_header`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(try_from = "String")]
@@ -127,10 +129,17 @@ impl ClientAddress {
     }
 
     /// The network that rate limits count by: an IPv4 address, or the /64 of an IPv6 address, because one household or server owns
-    /// a whole /64.
+    /// a whole /64. The limits count its /48 as well ([`limit_key`](crate::kernel::limit_key)).
     pub fn network(self) -> IpNet {
         let prefix = if self.0.is_ipv4() { 32 } else { 64 };
         IpNet::new(self.0, prefix).expect("32 and 64 are valid prefix lengths for their address families").trunc()
+    }
+
+    /// The place that the limits of one account count by: an IPv4 address, or the /48 of an IPv6 address. An account has few tries from one place,
+    /// and one attacker does not get them again with each /64.
+    pub fn place(self) -> IpNet {
+        let network = self.network();
+        network.larger().unwrap_or(network)
     }
 }
 
@@ -243,5 +252,7 @@ mod tests {
         let network = |text: &str| ClientAddress(text.parse().unwrap()).network();
         assert_eq!(network("2001:db8::1"), network("2001:db8::ffff:2"));
         assert_ne!(network("2001:db8::1"), network("2001:db8:0:1::1"));
+        let place = |text: &str| ClientAddress(text.parse().unwrap()).place().to_string();
+        assert_eq!(["2001:db8:7:1::1", "203.0.113.9"].map(place), ["2001:db8:7::/48", "203.0.113.9/32"]);
     }
 }

@@ -23,7 +23,7 @@ pub struct ApplicationKey {
 #[error("the application key must be base64 of at least 32 random bytes (generate one with: openssl rand -base64 32)")]
 pub struct InvalidApplicationKey;
 
-/// A sealed secret could not be opened: it is corrupted, belongs to another row, or the application key has changed.
+/// A sealed secret could not be opened: it is corrupted, belongs to another row, is for another destination, or the application key has changed.
 #[derive(Debug, thiserror::Error)]
 #[error("a stored secret cannot be decrypted with this application key")]
 pub struct CannotOpen;
@@ -66,7 +66,8 @@ impl ApplicationKey {
         self.keys().map(move |key| key.mac(purpose, message))
     }
 
-    /// Encrypts `secret` for the row named by `context`. The result cannot be opened with another context.
+    /// Encrypts `secret` for the row named by `context`. The result cannot be opened with another context. The context of a secret that is sent
+    /// to an address of its row has that as well: [`Destination::context`](crate::kernel::crypto::Destination::context).
     pub fn seal(&self, context: &str, secret: &[u8]) -> Vec<u8> {
         self.current.seal(context, secret)
     }

@@ -1,7 +1,8 @@
-//! Cryptography: the application key, digests and their comparison, message authentication codes and the signatures made of them, randomness,
-//! one-time passwords.
+//! Cryptography: the application key, where what it seals is sent, digests and their comparison, message authentication codes and the signatures
+//! made of them, randomness, one-time passwords.
 
 mod application_key;
+mod destination;
 mod digest;
 mod mac;
 mod master_key;
@@ -12,6 +13,7 @@ mod totp;
 mod typed_code;
 
 pub use application_key::{ApplicationKey, CannotOpen, InvalidApplicationKey};
+pub use destination::Destination;
 pub use digest::{SecretDigest, sha256};
 pub use mac::{hmac_sha1, hmac_sha256, hmac_sha384, hmac_sha512};
 pub use master_key::Fingerprint;

@@ -19,6 +19,7 @@ const LOG_INTERVAL: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub struct Places {
     all: Arc<Semaphore>,
+    most: usize,
     by_network: Tally<IpNet>,
     per_address: usize,
     proxies: TrustedProxies,
@@ -35,8 +36,8 @@ pub struct Place {
 
 impl Places {
     pub fn new(all: NonZeroU32, per_address: NonZeroU32, proxies: TrustedProxies) -> Self {
-        let (all, per_address) = (Arc::new(Semaphore::new(all.get() as usize)), per_address.get() as usize);
-        Self { all, by_network: Tally::default(), per_address, proxies, closed: 0, logged_at: None }
+        let (most, per_address) = (all.get() as usize, per_address.get() as usize);
+        Self { all: Arc::new(Semaphore::new(most)), most, by_network: Tally::default(), per_address, proxies, closed: 0, logged_at: None }
     }
 
     /// Waits for a place.
@@ -53,7 +54,7 @@ impl Places {
         }
         // The place of this connection counts as free.
         let limit = self.per_address.min(self.all.available_permits() + 1);
-        let counted = self.by_network.take(ClientAddress::of_peer(address).network(), limit);
+        let counted = self.by_network.take(ClientAddress::of_peer(address).network(), limit, self.most);
         if counted.is_none() {
             self.log_closed(address);
         }
@@ -105,6 +106,17 @@ mod tests {
         let places = &mut Places::new(number(10_000), number(1_000), TrustedProxies::default());
         assert_eq!(taken(places, "203.0.113.1", 2_000).await.len(), 1_000);
         assert_eq!(taken(&mut Places::new(number(1), number(1), TrustedProxies::default()), "203.0.113.1", 1).await.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn the_networks_of_a_48_get_half_of_all_places_together() {
+        let places = &mut Places::new(number(100), number(10), TrustedProxies::default());
+        let mut open = Vec::new();
+        for network in 0..40 {
+            open.extend(taken(places, &format!("[2001:db8:1:{network:x}::1]"), 2).await);
+        }
+        assert_eq!(open.len(), 50);
+        assert_eq!(taken(places, "[2001:db8:2::1]", 20).await.len(), 10, "there is room for another one");
     }
 
     #[tokio::test]

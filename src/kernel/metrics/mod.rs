@@ -10,6 +10,12 @@
 //! names of statements. None of them comes from a request, so the number of series is bounded and no series says anything about a person or a
 //! company. [`labels!`](crate::labels) declares the labels of a metric; a label whose values are not literals says there why they are few.
 //!
+//! # Series that are there from the start
+//!
+//! A counter whose labels take known words has all of its series from the start ([`Registry::counters`]). An alert asks for the increase of a
+//! series, and a series that appears with its first event has not increased. What has too many labels to make them all, such as routes with their
+//! statuses, is registered like any other metric, and no alert may wait for its first event.
+//!
 //! # Where a figure comes from
 //!
 //! What happens in this process is counted where it happens. What the process has at the moment (connections in use, permits) is
@@ -154,6 +160,14 @@ impl Registry {
         self.add(name, help, M::KIND, M::LABELS, metric.clone());
     }
 
+    /// Adds a counter with all the labels that it may have, so that each of its series is 0 before it counts something.
+    pub fn counters<L: Labels>(&mut self, name: &str, help: &str, counters: &Family<L, Counter>, known: impl IntoIterator<Item = L>) {
+        for labels in known {
+            drop(counters.get_or_create(&labels));
+        }
+        self.register(name, help, counters);
+    }
+
     /// Adds metrics of the same kind that several parts have, told apart by labels.
     pub fn each<L: Labels, M>(&mut self, name: &str, help: &str, metrics: Vec<(L, M)>)
     where
@@ -211,16 +225,20 @@ mod tests {
     #[test]
     fn a_metric_is_written_and_described_with_its_labels() {
         let (mut registry, baked, eaten) = (Registry::default(), Family::<Cake, Counter>::default(), Counter::default());
-        registry.register("cakes_baked", "Cakes that were baked", &baked);
+        registry.counters("cakes_baked", "Cakes that were baked", &baked, ["apple", "cherry"].map(|taste| Cake { taste }));
         registry.each("cakes_eaten", "Cakes that were eaten", vec![(Cake { taste: "plum" }, eaten.clone())]);
         registry.gauge("ovens", "Ovens that are on", || Some(2.0));
         registry.gauge("cooks", "Cooks that are there", || None);
         baked.get_or_create(&Cake { taste: "apple" }).inc();
         eaten.inc_by(3);
         let text = registry.render();
-        for line in
-            ["cakes_baked_total{taste=\"apple\"} 1", "cakes_eaten_total{taste=\"plum\"} 3", "ovens 2.0", "# HELP ovens Ovens that are on."]
-        {
+        for line in [
+            "cakes_baked_total{taste=\"apple\"} 1",
+            "cakes_baked_total{taste=\"cherry\"} 0",
+            "cakes_eaten_total{taste=\"plum\"} 3",
+            "ovens 2.0",
+            "# HELP ovens Ovens that are on.",
+        ] {
             assert!(text.lines().any(|written| written == line), "{line} in {text}");
         }
         assert!(!text.contains("\ncooks "), "{text}");

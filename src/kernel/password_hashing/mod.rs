@@ -1,10 +1,10 @@
 //! Argon2id on dedicated threads: one hash per core at a time, reused memory, a bounded queue in which those who ask take turns ([`queue`]).
 //!
 //! Each thread keeps the 19 MiB of its first hash, so a flood of sign-ins allocates no memory. A request first reserves a place: if
-//! there is none, it is rejected immediately ([`HashingBusy`]), before a guess is counted. One network has a quarter of the places at most
-//! and one group three quarters, so who floods is rejected first. The threads run with a low priority, so other requests do not wait for
-//! a hash. If the other requests use most of the processor time, the queue fills and sign-ins are rejected before other routes become
-//! slow.
+//! there is none, it is rejected immediately ([`HashingBusy`]), before a guess is counted. One network has a quarter of the places at most,
+//! a /48 half of them and one group three quarters, so who floods is rejected first. The threads run with a low priority, so other requests
+//! do not wait for a hash. If the other requests use most of the processor time, the queue fills and sign-ins are rejected before other
+//! routes become slow.
 
 mod hashed_password;
 mod of_others;
@@ -124,8 +124,8 @@ impl PasswordHashing {
 
     fn take_place(&self, asker: Asker) -> Option<HashingPlace> {
         let place = Place {
-            _of_network: self.of_networks.take(asker, OF_ONE_NETWORK)?,
-            _of_group: self.of_groups.take(asker.group, OF_ONE_GROUP)?,
+            _of_network: self.of_networks.take(asker, OF_ONE_NETWORK, QUEUE)?,
+            _of_group: self.of_groups.take(asker.group, OF_ONE_GROUP, QUEUE)?,
             _of_all: Arc::clone(&self.places).try_acquire_owned().ok()?,
         };
         Some(HashingPlace { jobs: Arc::clone(&self.jobs), asker, place: Arc::new(place) })

@@ -9,6 +9,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use ipnet::IpNet;
 use uuid::Uuid;
 
+use crate::kernel::limit_key::LimitKey;
+
 /// The passwords that are taken from one group before it is another one's turn.
 const LONGEST_TURN: usize = 8;
 
@@ -19,6 +21,12 @@ pub struct Asker {
     pub group: Uuid,
     /// The network of the client.
     pub network: IpNet,
+}
+
+impl LimitKey for Asker {
+    fn larger(&self) -> Option<Self> {
+        Some(Self { network: self.network.larger()?, ..*self })
+    }
 }
 
 /// The jobs that wait. The threads take them until it is closed.

@@ -52,7 +52,7 @@ problem_codes! {
     CompanySuspended, 403, "company_suspended", "Company suspended", "The company is suspended.";
     CompanyMoving, 503, "company_moving", "Company moving", "The company is being moved. Please try again in a moment.";
     AddressForbidden, 403, "address_forbidden", "Address forbidden", "This API key may not be used from this address.";
-    ApiKeyTooStrong, 403, "api_key_too_strong", "API key too strong", "An API key cannot create or change a key that has more permissions than itself.";
+    ApiKeyTooStrong, 403, "api_key_too_strong", "API key too strong", "An API key cannot give access that reaches further or lasts longer than itself.";
     ApiKeyEnded, 422, "api_key_ended", "API key ended", "This API key is revoked or has expired already.";
     // codes
     CodeInvalid, 422, "code_invalid", "Code invalid", "This code is not valid.";

@@ -1,24 +1,25 @@
 //! A limit of what each caller has under way at the same time, counted in memory by each instance.
 
-use std::hash::Hash;
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::kernel::limit_key::LimitKey;
 use crate::kernel::tally::{Counted, Tally};
 
-/// A limit for each caller, identified by `K`, and for all of them together. Only callers who have something under way are remembered.
-/// Clones share the counters.
+/// A limit for each caller, identified by `K`, for the larger network of a client, and for all of them together. Only callers who have something
+/// under way are remembered. Clones share the counters.
 #[derive(Clone, Debug)]
 pub struct ConcurrencyLimiter<K> {
     each: usize,
     of_each: Tally<K>,
+    most: usize,
     all: Arc<Semaphore>,
 }
 
 /// Something that is under way, until this is dropped.
 #[derive(Debug)]
-pub struct Slot<K: Hash + Eq + Copy> {
+pub struct Slot<K: LimitKey> {
     _own: Counted<K>,
     _place: OwnedSemaphorePermit,
 }
@@ -26,21 +27,21 @@ pub struct Slot<K: Hash + Eq + Copy> {
 /// Why nothing more may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Full {
-    /// The caller has as much under way as one may have.
+    /// The caller, or its larger network, has as much under way as one may have.
     Caller,
     /// All callers together have.
     Everybody,
 }
 
-impl<K: Hash + Eq + Copy> ConcurrencyLimiter<K> {
+impl<K: LimitKey> ConcurrencyLimiter<K> {
     /// Allows `each` for a caller, and `all` for all callers.
     pub fn new(each: usize, all: usize) -> Self {
-        Self { each, of_each: Tally::default(), all: Arc::new(Semaphore::new(all)) }
+        Self { each, of_each: Tally::default(), most: all, all: Arc::new(Semaphore::new(all)) }
     }
 
     /// Counts one more of `caller`, if the limits allow it.
     pub fn enter(&self, caller: K) -> Result<Slot<K>, Full> {
-        let own = self.of_each.take(caller, self.each).ok_or(Full::Caller)?;
+        let own = self.of_each.take(caller, self.each, self.most).ok_or(Full::Caller)?;
         let place = Arc::clone(&self.all).try_acquire_owned().map_err(|_| Full::Everybody)?;
         Ok(Slot { _own: own, _place: place })
     }

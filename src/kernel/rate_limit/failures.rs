@@ -4,16 +4,16 @@
 //! successful callers are never limited by their own attempts.
 
 use std::collections::HashMap;
-use std::hash::Hash;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::kernel::limit_key::{LimitKey, of_larger};
 use crate::kernel::rate_limit::RateLimitStatus;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A limit of failures for each caller, identified by `K`. Clones share the counters.
+/// A limit of failures for each caller, identified by `K`, and for the larger network of a client. Clones share the counters.
 #[derive(Clone, Debug)]
 pub struct FailureLimiter<K> {
     limit: NonZeroU32,
@@ -24,37 +24,31 @@ pub struct FailureLimiter<K> {
 /// The result of a look-up within the limit, and the caller's status.
 type LookedUp<T, E> = (Result<Option<T>, E>, RateLimitStatus);
 
-impl<K: Hash + Eq> FailureLimiter<K> {
+impl<K: LimitKey> FailureLimiter<K> {
     /// Allows `failures_per_minute` per caller, in bursts of up to the same number.
     pub fn new(failures_per_minute: NonZeroU32) -> Self {
         Self { limit: failures_per_minute, expires_at: Arc::default() }
     }
 
     /// Counts an attempt of `caller` as failed, if the limit allows one.
-    fn hit(&self, caller: K) -> RateLimitStatus {
-        let now = Instant::now();
-        let mut callers = self.callers();
-        let expires_at = callers.entry(caller).or_insert(now);
-        let remembered = expires_at.saturating_duration_since(now) + self.each();
-        let allowed = remembered <= MINUTE;
-        if allowed {
-            *expires_at = now + remembered;
+    fn hit(&self, caller: &K) -> RateLimitStatus {
+        let (now, mut callers) = (Instant::now(), self.callers());
+        let status = count(&mut callers, caller, self.limit, now);
+        let Some(larger) = caller.larger().filter(|_| status.allowed) else { return status };
+        let status_of_larger = count(&mut callers, &larger, of_larger(self.limit), now);
+        if status_of_larger.allowed {
+            return status;
         }
-        let room = MINUTE.saturating_sub(remembered).as_nanos() / self.each().as_nanos();
-        RateLimitStatus {
-            limit: self.limit.get(),
-            remaining: u32::try_from(room).unwrap_or(u32::MAX),
-            reset: if allowed { remembered } else { remembered - MINUTE },
-            allowed,
-        }
+        take_back(&mut callers, caller, self.limit);
+        status_of_larger
     }
 
     /// Takes back a counted attempt of `caller` that did not fail.
     fn refund(&self, caller: &K) {
-        if let Some(expires_at) = self.callers().get_mut(caller)
-            && let Some(earlier) = expires_at.checked_sub(self.each())
-        {
-            *expires_at = earlier;
+        let mut callers = self.callers();
+        take_back(&mut callers, caller, self.limit);
+        if let Some(larger) = caller.larger() {
+            take_back(&mut callers, &larger, of_larger(self.limit));
         }
     }
 
@@ -67,7 +61,7 @@ impl<K: Hash + Eq> FailureLimiter<K> {
     where
         K: Copy,
     {
-        let status = self.hit(caller);
+        let status = self.hit(&caller);
         if !status.allowed {
             return Err(status);
         }
@@ -85,17 +79,41 @@ impl<K: Hash + Eq> FailureLimiter<K> {
         callers.shrink_to_fit();
     }
 
-    fn each(&self) -> Duration {
-        MINUTE / self.limit.get()
-    }
-
     fn callers(&self) -> MutexGuard<'_, HashMap<K, Instant>> {
         self.expires_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+/// Counts a failure, if the limit allows one.
+fn count<K: LimitKey>(callers: &mut HashMap<K, Instant>, caller: &K, limit: NonZeroU32, now: Instant) -> RateLimitStatus {
+    let each = MINUTE / limit.get();
+    let expires_at = callers.entry(caller.clone()).or_insert(now);
+    let remembered = expires_at.saturating_duration_since(now) + each;
+    let allowed = remembered <= MINUTE;
+    if allowed {
+        *expires_at = now + remembered;
+    }
+    let room = MINUTE.saturating_sub(remembered).as_nanos() / each.as_nanos();
+    RateLimitStatus {
+        limit: limit.get(),
+        remaining: u32::try_from(room).unwrap_or(u32::MAX),
+        reset: if allowed { remembered } else { remembered - MINUTE },
+        allowed,
+    }
+}
+
+fn take_back<K: LimitKey>(callers: &mut HashMap<K, Instant>, caller: &K, limit: NonZeroU32) {
+    if let Some(expires_at) = callers.get_mut(caller)
+        && let Some(earlier) = expires_at.checked_sub(MINUTE / limit.get())
+    {
+        *expires_at = earlier;
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use ipnet::IpNet;
+
     use super::*;
 
     fn limiter() -> FailureLimiter<&'static str> {
@@ -105,18 +123,18 @@ mod tests {
     #[test]
     fn failures_are_limited_for_each_caller() {
         let limiter = limiter();
-        let statuses = [0; 3].map(|_| limiter.hit("ada"));
+        let statuses = [0; 3].map(|_| limiter.hit(&"ada"));
         assert_eq!(statuses.map(|status| (status.allowed, status.remaining)), [(true, 2), (true, 1), (true, 0)]);
-        let refused = limiter.hit("ada");
+        let refused = limiter.hit(&"ada");
         assert!(!refused.allowed && (1..=20).contains(&refused.retry_after()), "{refused:?}");
-        assert!(limiter.hit("bob").allowed);
+        assert!(limiter.hit(&"bob").allowed);
     }
 
     #[test]
     fn successes_are_not_counted() {
         let limiter = limiter();
         for _ in 0..100 {
-            assert!(limiter.hit("ada").allowed);
+            assert!(limiter.hit(&"ada").allowed);
             limiter.refund(&"ada");
         }
     }
@@ -124,10 +142,24 @@ mod tests {
     #[test]
     fn callers_are_removed_once_their_failures_have_expired() {
         let limiter = limiter();
-        limiter.hit("ada");
-        limiter.hit("bob");
+        limiter.hit(&"ada");
+        limiter.hit(&"bob");
         limiter.refund(&"bob");
         limiter.sweep();
         assert_eq!(limiter.callers().keys().collect::<Vec<_>>(), [&"ada"]);
+    }
+
+    #[test]
+    fn another_64_for_every_attempt_does_not_help_within_a_48() {
+        let limiter = FailureLimiter::new(NonZeroU32::new(3).unwrap());
+        let network = |number: u16| format!("2001:db8:1:{number:x}::/64").parse::<IpNet>().unwrap();
+        let allowed = (0..100).filter(|number| limiter.hit(&network(*number)).allowed).count();
+        assert_eq!(allowed, 48);
+        let refused = limiter.hit(&network(200));
+        assert_eq!((refused.allowed, refused.limit), (false, 48));
+        assert!(limiter.hit(&"2001:db8:2::/64".parse().unwrap()).allowed, "another customer of the hoster");
+        // What did not fail is no failure of the larger network either.
+        limiter.refund(&network(0));
+        assert!(limiter.hit(&network(200)).allowed);
     }
 }

@@ -1,6 +1,6 @@
 //! Limits. [`shared`] limits are counted in Postgres and hold for any number of instances. [`local`] limits of requests, of [`failures`],
 //! over a longer [`window`], and of what is under way at the same time ([`concurrent`], and [`line`] for those who may wait) are counted in
-//! the memory of each instance.
+//! the memory of each instance. Each counts the larger network of a client as well ([`limit_key`](crate::kernel::limit_key)).
 
 pub mod concurrent;
 pub mod failures;
@@ -9,18 +9,20 @@ pub mod local;
 pub mod shared;
 pub mod window;
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, TimeDelta, Utc};
 
+use crate::kernel::limit_key::of_larger;
 use crate::kernel::problem::{Problem, ProblemCode};
 
 pub use concurrent::{ConcurrencyLimiter, Full, Slot};
 pub use failures::FailureLimiter;
 pub use local::LocalRateLimiter;
-pub use shared::{clear, hit, refund, sweep, take_back};
+pub use shared::{by_network, clear, hit, hit_all, hit_network, refund, refund_network, sweep, take_back};
 pub use window::LocalWindow;
 
 /// At most `limit` hits in any `window`.
@@ -30,6 +32,14 @@ pub struct Rule {
     pub limit: u32,
     /// The length of the sliding window.
     pub window: TimeDelta,
+}
+
+impl Rule {
+    /// The rule of the larger network of a client.
+    pub fn of_larger(self) -> Self {
+        let limit = NonZeroU32::new(self.limit).map_or(0, |limit| of_larger(limit).get());
+        Self { limit, ..self }
+    }
 }
 
 /// The state of a caller's limit after a hit.

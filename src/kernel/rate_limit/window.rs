@@ -1,21 +1,21 @@
 //! Limits over a sliding window, counted in memory by each instance: what is over the limit here need not be asked of the database.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
 
+use crate::kernel::limit_key::LimitKey;
 use crate::kernel::rate_limit::Rule;
 
-/// A rule for each caller, identified by `K`. Clones share the counters.
+/// A rule for each caller, identified by `K`, and for the larger network of a client. Clones share the counters.
 #[derive(Clone, Debug)]
 pub struct LocalWindow<K> {
     rule: Rule,
     hits: Arc<Mutex<HashMap<K, VecDeque<DateTime<Utc>>>>>,
 }
 
-impl<K: Hash + Eq> LocalWindow<K> {
+impl<K: LimitKey> LocalWindow<K> {
     /// A rule that this instance keeps.
     pub fn new(rule: Rule) -> Self {
         Self { rule, hits: Arc::default() }
@@ -24,11 +24,15 @@ impl<K: Hash + Eq> LocalWindow<K> {
     /// Counts a hit of `caller` if the rule allows it; whether it does.
     pub fn hit(&self, caller: K, now: DateTime<Utc>) -> bool {
         let mut callers = self.callers();
-        let hits = callers.entry(caller).or_default();
-        self.forget(hits, now);
-        let allowed = hits.len() < self.rule.limit as usize;
+        let counted = [Some((caller.clone(), self.rule)), caller.larger().map(|larger| (larger, self.rule.of_larger()))];
+        let counted: Vec<_> = counted.into_iter().flatten().collect();
+        let allowed = counted.iter().all(|(caller, rule)| {
+            let hits = callers.entry(caller.clone()).or_default();
+            self.forget(hits, now);
+            hits.len() < rule.limit as usize
+        });
         if allowed {
-            hits.push_back(now);
+            counted.into_iter().for_each(|(caller, _)| callers.entry(caller).or_default().push_back(now));
         }
         allowed
     }

@@ -12,7 +12,7 @@ use crate::kernel::sealed_values::walk::Walk;
 pub struct Census {
     /// Those that one of the keys opens.
     pub by_key: BTreeMap<Fingerprint, u64>,
-    /// Those that none of the keys opens, by what they are.
+    /// Those that none of the keys opens for their rows and the addresses there, by what they are.
     pub lost: BTreeMap<&'static str, u64>,
 }
 
@@ -27,8 +27,8 @@ pub async fn count(pool: &Pool, key: &ApplicationKey, columns: &[SealedColumn]) 
                 break;
             }
             for value in values {
-                let counted = match key.open_with(&value.context, &value.sealed) {
-                    Ok((fingerprint, _)) => census.by_key.entry(fingerprint).or_default(),
+                let counted = match value.open(key) {
+                    Ok((_, fingerprint, _)) => census.by_key.entry(fingerprint).or_default(),
                     Err(CannotOpen) => census.lost.entry(column.content).or_default(),
                 };
                 *counted += 1;

@@ -1,16 +1,30 @@
 //! The SQL of sealed values. The names of the table and its columns are constants of the program.
 
+use secrecy::SecretSlice;
+use serde_json::{Map, Value};
 use sqlx::AssertSqlSafe;
+use sqlx::types::Json;
 use uuid::Uuid;
 
+use crate::kernel::crypto::{ApplicationKey, CannotOpen, Fingerprint};
 use crate::kernel::database::{Connection, column};
-use crate::kernel::sealed_values::{Context, SealedColumn};
+use crate::kernel::sealed_values::{Context, SealedColumn, SentTo};
 
 /// A value, and what it is sealed for.
 pub(super) struct SealedValue {
     pub(super) id: Uuid,
-    pub(super) context: String,
+    /// `None`: it is for no address that there is.
+    pub(super) context: Option<String>,
     pub(super) sealed: Vec<u8>,
+}
+
+impl SealedValue {
+    /// Opens the value for the address that its row names now. Returns its context, its key and the secret.
+    pub(super) fn open(&self, key: &ApplicationKey) -> Result<(&str, Fingerprint, SecretSlice<u8>), CannotOpen> {
+        let context = self.context.as_deref().ok_or(CannotOpen)?;
+        let (fingerprint, secret) = key.open_with(context, &self.sealed)?;
+        Ok((context, fingerprint, secret))
+    }
 }
 
 /// A value that is sealed again.
@@ -20,22 +34,35 @@ pub(super) struct SealedAgain {
     pub(super) sealed: Vec<u8>,
 }
 
+/// The id, the digest, what names the address, and the value.
+type Row = (Uuid, Vec<u8>, Json<Map<String, Value>>, Vec<u8>);
+
 /// The next values in the order of their ids.
 pub(super) async fn list_after(conn: &mut Connection, of: &SealedColumn, after: Uuid, limit: i64) -> Result<Vec<SealedValue>, sqlx::Error> {
-    let SealedColumn { table, column, context, .. } = of;
+    let SealedColumn { table, column, context, sent_to, .. } = of;
     let digest = match context {
         Context::OfId(_) => "''::bytea",
         Context::OfDigest(digest, _) => digest,
     };
-    let sql = format!("select id, {digest}, {column} from {table} where {column} is not null and id > $1 order by id limit $2");
-    let rows: Vec<(Uuid, Vec<u8>, Vec<u8>)> = sqlx::query_as(AssertSqlSafe(sql)).bind(after).bind(limit).fetch_all(conn).await?;
-    let value = |(id, digest, sealed): (Uuid, Vec<u8>, Vec<u8>)| SealedValue {
-        id,
-        context: match context {
+    let named = match sent_to {
+        SentTo::Nobody | SentTo::Configured => String::new(),
+        SentTo::Named(columns, _) => columns.iter().map(|column| format!("'{column}', {column}")).collect::<Vec<_>>().join(", "),
+    };
+    let sql = format!(
+        "select id, {digest}, jsonb_build_object({named}), {column} from {table}
+         where {column} is not null and id > $1 order by id limit $2"
+    );
+    let rows: Vec<Row> = sqlx::query_as(AssertSqlSafe(sql)).bind(after).bind(limit).fetch_all(conn).await?;
+    let value = |(id, digest, Json(named), sealed): Row| {
+        let row = match context {
             Context::OfId(context) => context(id),
             Context::OfDigest(_, context) => context(&digest),
-        },
-        sealed,
+        };
+        let context = match sent_to {
+            SentTo::Nobody | SentTo::Configured => Some(row),
+            SentTo::Named(_, destination) => destination(&named).map(|destination| destination.context(&row)),
+        };
+        SealedValue { id, context, sealed }
     };
     Ok(rows.into_iter().map(value).collect())
 }

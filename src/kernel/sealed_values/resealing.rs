@@ -7,7 +7,7 @@
 use secrecy::ExposeSecret;
 use uuid::Uuid;
 
-use crate::kernel::crypto::{ApplicationKey, Fingerprint};
+use crate::kernel::crypto::{ApplicationKey, CannotOpen, Fingerprint};
 use crate::kernel::database::Pool;
 use crate::kernel::sealed_values::SealedColumn;
 use crate::kernel::sealed_values::queries::{self, SealedAgain};
@@ -28,7 +28,7 @@ pub struct Batch {
     pub resealed: u64,
     /// How many somebody was changing.
     pub passed_over: u64,
-    /// The rows whose value none of the keys opens.
+    /// The rows whose value none of the keys opens, or not for the address that the row names.
     pub lost: Vec<Uuid>,
 }
 
@@ -53,11 +53,11 @@ impl<'a> Resealing<'a> {
         let mut batch = Batch { values: values.len() as u64, ..Batch::default() };
         let mut again = Vec::new();
         for value in values {
-            match self.key.open_with(&value.context, &value.sealed) {
-                Err(_) => batch.lost.push(value.id),
-                Ok((key, _)) if self.is_done(key, &value.sealed) => {}
-                Ok((_, secret)) => {
-                    let sealed = self.key.seal(&value.context, secret.expose_secret());
+            match value.open(self.key) {
+                Err(CannotOpen) => batch.lost.push(value.id),
+                Ok((_, key, _)) if self.is_done(key, &value.sealed) => {}
+                Ok((context, _, secret)) => {
+                    let sealed = self.key.seal(context, secret.expose_secret());
                     again.push(SealedAgain { id: value.id, before: value.sealed, sealed });
                 }
             }

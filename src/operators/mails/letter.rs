@@ -12,10 +12,11 @@ pub(super) struct Written {
     pub(super) html: String,
 }
 
-/// The company that invites.
-#[derive(Clone, Copy)]
-pub(super) struct Invitation<'a> {
-    pub(super) company: &'a str,
+/// Why an operator gets a link.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Occasion {
+    Invitation,
+    Reset,
 }
 
 #[derive(Template)]
@@ -30,10 +31,11 @@ struct Html<'a> {
     without_button: &'static str,
 }
 
-pub(super) fn write(language: MailLanguage, name: Option<&str>, invitation: Option<Invitation<'_>>, link: &str) -> Written {
+/// The company is named on every occasion, because its operator may be one of others too.
+pub(super) fn write(language: MailLanguage, name: Option<&str>, company: &str, occasion: Occasion, link: &str) -> Written {
     let hello = |word: &str| name.map_or_else(|| format!("{word},"), |name| format!("{word} {name},"));
-    let (subject, greeting, paragraphs, button, without_button) = match (language, invitation) {
-        (MailLanguage::En, Some(Invitation { company })) => (
+    let (subject, greeting, paragraphs, button, without_button) = match (language, occasion) {
+        (MailLanguage::En, Occasion::Invitation) => (
             format!("Your access to the console of {company}"),
             hello("Hello"),
             [
@@ -43,19 +45,19 @@ pub(super) fn write(language: MailLanguage, name: Option<&str>, invitation: Opti
             "Choose a password",
             "If the button does not work, open this address:",
         ),
-        (MailLanguage::En, None) => (
-            "Choose a new password".to_owned(),
+        (MailLanguage::En, Occasion::Reset) => (
+            format!("A new password for the console of {company}"),
             hello("Hello"),
             [
-                "Somebody has asked for a new password for your access to the Portico console.".to_owned(),
-                "The link works once, within an hour, and ends all sessions. If it was not you, you need not do anything: your password stays \
-                 as it is."
+                format!("Somebody has asked for a new password for your access to the Portico console of {company}."),
+                "The link works once, within an hour, and ends all sessions there. If it was not you, you need not do anything: your password \
+                 stays as it is."
                     .to_owned(),
             ],
             "Choose a new password",
             "If the button does not work, open this address:",
         ),
-        (MailLanguage::De, Some(Invitation { company })) => (
+        (MailLanguage::De, Occasion::Invitation) => (
             format!("Ihr Zugang zur Konsole von {company}"),
             hello("Guten Tag"),
             [
@@ -65,12 +67,12 @@ pub(super) fn write(language: MailLanguage, name: Option<&str>, invitation: Opti
             "Passwort wählen",
             "Wenn die Schaltfläche nicht geht, öffnen Sie diese Adresse:",
         ),
-        (MailLanguage::De, None) => (
-            "Neues Passwort wählen".to_owned(),
+        (MailLanguage::De, Occasion::Reset) => (
+            format!("Ein neues Passwort für die Konsole von {company}"),
             hello("Guten Tag"),
             [
-                "Jemand hat ein neues Passwort für Ihren Zugang zur Portico-Konsole angefordert.".to_owned(),
-                "Der Link gilt einmal, eine Stunde lang, und beendet alle Sitzungen. Wenn Sie das nicht waren, müssen Sie nichts tun: Ihr \
+                format!("Jemand hat ein neues Passwort für Ihren Zugang zur Portico-Konsole von {company} angefordert."),
+                "Der Link gilt einmal, eine Stunde lang, und beendet dort alle Sitzungen. Wenn Sie das nicht waren, müssen Sie nichts tun: Ihr \
                  Passwort bleibt, wie es ist."
                     .to_owned(),
             ],
@@ -93,12 +95,12 @@ mod tests {
     #[test]
     fn a_mail_has_its_link_in_both_forms_and_escapes_names() {
         for language in [MailLanguage::En, MailLanguage::De] {
-            for invitation in [None, Some(Invitation { company: "<b>Acme</b>" })] {
-                let written = write(language, Some("<i>Ada</i>"), invitation, "https://hub.example/console/password#key");
+            for occasion in [Occasion::Invitation, Occasion::Reset] {
+                let written = write(language, Some("<i>Ada</i>"), "<b>Acme</b>", occasion, "https://hub.example/console/password#key");
                 assert!(written.text.contains("\n\nhttps://hub.example/console/password#key\n\n"), "{}", written.text);
                 assert!(written.html.contains(r#"href="https://hub.example/console/password#key""#), "{}", written.html);
                 assert!(!written.html.contains("<i>") && !written.html.contains("<b>"), "{}", written.html);
-                assert_eq!(written.text.contains("<b>Acme</b>"), invitation.is_some());
+                assert!(written.text.contains("<b>Acme</b>") && written.subject.contains("<b>Acme</b>"), "{}", written.subject);
                 assert!(written.html.contains(&format!(r#"lang="{}""#, language.as_str())));
             }
         }

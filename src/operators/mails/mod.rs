@@ -17,7 +17,7 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::OperatorId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::operators::mails::letter::Invitation;
+use crate::operators::mails::letter::Occasion;
 use crate::operators::mails::queries::Due;
 use crate::operators::one_time_link::OneTimeLink;
 use crate::operators::purpose::Purpose;
@@ -64,8 +64,10 @@ impl Operators {
         });
     }
 
-    /// Sends the mails that are due.
+    /// Sends the notices and mails that are due. Notices come first: they are limited, while anybody who administers makes as many invitations as
+    /// they like.
     pub async fn send_mails(&self) -> Result<(), sqlx::Error> {
+        self.send_notices().await?;
         loop {
             let now = self.clock.now();
             let due = queries::claim_mail(&mut self.pool.acquire().await?, now, now + LEASE).await?;
@@ -80,12 +82,12 @@ impl Operators {
         let (Ok(to), Some(page), true) = (EmailAddress::parse(&email), self.address_of(PAGE), may_enter) else {
             return queries::delete_mail(&mut self.pool.acquire().await?, operator, failures).await;
         };
-        let (invitation, lifetime) = if accepted { (None, RESET) } else { (Some(Invitation { company: &company }), INVITATION) };
+        let (occasion, lifetime) = if accepted { (Occasion::Reset, RESET) } else { (Occasion::Invitation, INVITATION) };
         let mut conn = self.pool.acquire().await?;
         operators::delete_links(&mut conn, operator, Purpose::Password).await?;
         let link = OneTimeLink::store(&mut conn, operator, Purpose::Password, None, now + lifetime).await?;
         drop(conn);
-        let written = letter::write(language, name.as_deref(), invitation, &format!("{page}#{}", link.reveal()));
+        let written = letter::write(language, name.as_deref(), &company, occasion, &format!("{page}#{}", link.reveal()));
         let letter = Letter { to: &to, subject: &written.subject, text: &written.text, html: Some(&written.html), code: None, at: now };
         let sent = self.mail.send(letter).await;
         let mut conn = self.pool.acquire().await?;

@@ -30,10 +30,16 @@ pub(in crate::operators) async fn insert_session(
     Ok(())
 }
 
-pub(in crate::operators) async fn find_session(conn: &mut Connection, token_digest: &[u8; 32]) -> Result<Option<LiveSession>, sqlx::Error> {
+/// The session of a token, unless its operator may not sign in any more. It needs no proof if the last one came after `fresh_since`.
+pub(in crate::operators) async fn find_session(
+    conn: &mut Connection,
+    token_digest: &[u8; 32],
+    fresh_since: DateTime<Utc>,
+) -> Result<Option<LiveSession>, sqlx::Error> {
     let found = sqlx::query!(
         r#"select session.id as "session_id: OperatorSessionId", session.created_at as session_created_at, session.last_used_at,
-                  session.method as "method: Method", operator.totp_enabled_at, operator.id as "id: OperatorId", operator.company_id as "company: CompanyId", operator.email,
+                  coalesce(session.proven_at, session.created_at) as "proven_at!", session.method as "method: Method", operator.totp_enabled_at,
+                  operator.id as "id: OperatorId", operator.company_id as "company: CompanyId", operator.email,
                   operator.role as "role: Role", operator.created_at
            from operator_sessions as session join operators as operator on operator.id = session.operator_id
            where session.token_digest = $1 and operator.deleted_at is null and operator.disabled_at is null"#,
@@ -44,6 +50,7 @@ pub(in crate::operators) async fn find_session(conn: &mut Connection, token_dige
         id: row.session_id,
         created_at: row.session_created_at,
         last_used_at: row.last_used_at,
+        needs_proof: row.proven_at <= fresh_since,
         method: row.method,
         operator: Operator {
             id: row.id,
@@ -64,6 +71,34 @@ pub(in crate::operators) async fn touch_session(
     sqlx::query!("update operator_sessions set last_used_at = $2 where id = $1 and last_used_at < $2", id.uuid(), now)
         .execute(conn)
         .await?;
+    Ok(())
+}
+
+/// Records that the operator of a session has proven again who they are, and replaces its token: a copy of the one before is worth nothing from now
+/// on. Returns whether the session still had that one.
+pub(in crate::operators) async fn note_proof(
+    conn: &mut Connection,
+    id: OperatorSessionId,
+    (before, after): (&[u8; 32], &[u8; 32]),
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
+    let noted = sqlx::query!(
+        "update operator_sessions set proven_at = $4, token_digest = $3 where id = $1 and token_digest = $2",
+        id.uuid(),
+        before,
+        after,
+        now,
+    );
+    Ok(noted.execute(conn).await?.rows_affected() > 0)
+}
+
+/// Ends the operator's sessions but one, because their way in has changed.
+pub(in crate::operators) async fn delete_other_sessions(
+    conn: &mut Connection,
+    operator: OperatorId,
+    kept: OperatorSessionId,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from operator_sessions where operator_id = $1 and id <> $2", operator.uuid(), kept.uuid()).execute(conn).await?;
     Ok(())
 }
 
@@ -112,17 +147,12 @@ pub(in crate::operators) async fn delete_sessions(
     .await
 }
 
-pub(in crate::operators) async fn delete_session_by_token(
-    conn: &mut Connection,
-    operator: OperatorId,
-    token_digest: &[u8; 32],
-) -> Result<(), sqlx::Error> {
-    let deleted = sqlx::query!("delete from operator_sessions where token_digest = $1 and operator_id = $2", token_digest, operator.uuid());
-    deleted.execute(conn).await?;
+pub(in crate::operators) async fn delete_session_by_token(conn: &mut Connection, token_digest: &[u8; 32]) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from operator_sessions where token_digest = $1", token_digest).execute(conn).await?;
     Ok(())
 }
 
-/// Deletes the sessions that were not used since `idle_since` or began before `began`, and the links that ended before `now`.
+/// Deletes the sessions that were not used since `idle_since` or began before `began`, and the links and steps that ended before `now`.
 pub(in crate::operators) async fn delete_ended(
     conn: &mut Connection,
     idle_since: DateTime<Utc>,
@@ -130,7 +160,7 @@ pub(in crate::operators) async fn delete_ended(
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
     let ended = sqlx::query!(
-        "with links as (delete from operator_links where expires_at <= $3)
+        "with links as (delete from operator_links where expires_at <= $3), choices as (delete from operator_choices where expires_at <= $3)
          delete from operator_sessions where last_used_at <= $1 or created_at <= $2",
         idle_since,
         began,

@@ -28,6 +28,16 @@ pub(super) async fn find_offered_secret(conn: &mut Connection, operator: Operato
     Ok(found.fetch_optional(conn).await?.flatten())
 }
 
+/// Forgets a secret that waits for its first code.
+pub(super) async fn forget_offered_secret(conn: &mut Connection, operator: OperatorId) -> Result<(), sqlx::Error> {
+    let forgotten = sqlx::query!(
+        "update operators set sealed_totp_secret = null where id = $1 and totp_enabled_at is null and sealed_totp_secret is not null",
+        operator.uuid(),
+    );
+    forgotten.execute(conn).await?;
+    Ok(())
+}
+
 /// The secret that codes are made with.
 pub(super) async fn find_secret(conn: &mut Connection, operator: OperatorId) -> Result<Option<Vec<u8>>, sqlx::Error> {
     let found = sqlx::query_scalar!(

@@ -4,7 +4,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::kernel::crypto::{ApplicationKey, CannotOpen, TotpSecret};
 use crate::kernel::ids::OperatorId;
-use crate::kernel::sealed_values::{Context, SealedColumn};
+use crate::kernel::sealed_values::{Context, SealedColumn, SentTo};
 
 /// The column that holds secrets.
 pub const SEALED: SealedColumn = SealedColumn {
@@ -12,6 +12,7 @@ pub const SEALED: SealedColumn = SealedColumn {
     column: "sealed_totp_secret",
     content: "second factors of operators",
     context: Context::OfId(|id| context(id.into())),
+    sent_to: SentTo::Nobody,
 };
 
 pub(super) fn seal(secret: &TotpSecret, key: &ApplicationKey, operator: OperatorId) -> Vec<u8> {

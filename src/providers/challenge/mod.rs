@@ -3,7 +3,8 @@
 //! (`siteverify`: `secret`, `response`, `remoteip`) and give the same answer, and so does a service of the operator that judges attestations.
 //!
 //! A customer waits meanwhile. So nothing waits for longer than the time of the settings, only so many requests are under way at one time, and
-//! a service that fails again and again is not asked for a while.
+//! a service that fails again and again is not asked for a while. All companies share the service. So no store and no network takes all places, and
+//! what the service answers to an odd token is no failure of it ([`VerifyError::is_a_failure`]): nobody may have it skipped for the others.
 
 mod settings;
 mod verdict;
@@ -21,7 +22,9 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::time::timeout;
 
 use crate::kernel::client_address::ClientAddress;
+use crate::kernel::ids::StoreId;
 use crate::kernel::rate_limit::ConcurrencyLimiter;
+use crate::kernel::tally::Tally;
 use crate::providers::sms::breaker::{self, Breaker};
 use crate::providers::{body, outgoing};
 use settings::Configured;
@@ -29,8 +32,9 @@ use settings::Configured;
 pub use settings::{Kind, Settings, WhenUnavailable};
 pub use verdict::Flaw;
 
-/// Tokens that are verified at one time, and those of one client network. Further ones are not verified.
+/// Tokens that are verified at one time, those of one store and those of one client network. Further ones are not verified.
 const AT_ONCE: usize = 64;
+const OF_STORE: usize = 16;
 const OF_NETWORK: usize = 8;
 /// The maximum size of an answer, in bytes. Usual ones have a few hundred.
 const ANSWER_LIMIT: usize = 16 * 1024;
@@ -60,6 +64,19 @@ pub enum VerifyError {
     OutOfOrder(&'static str),
 }
 
+impl VerifyError {
+    /// Whether the service has failed, whatever the token is: it does not answer in time, it says that it is out of order, or it does not take our
+    /// secret. Any other answer may be to the token.
+    fn is_a_failure(&self) -> bool {
+        match self {
+            Self::TooLate | Self::NoAnswer(_) => true,
+            Self::NotUnderstood(status) => status.is_server_error(),
+            Self::OutOfOrder(code) => *code != verdict::INTERNAL_ERROR,
+            Self::Skipped | Self::Full => false,
+        }
+    }
+}
+
 /// Verifies tokens, if a challenge is configured. Clones share the connections and the breaker.
 #[derive(Clone, Debug)]
 pub struct ChallengeService(Option<Arc<Asked>>);
@@ -69,6 +86,7 @@ struct Asked {
     configured: Configured,
     client: Client,
     places: ConcurrencyLimiter<IpNet>,
+    of_stores: Tally<StoreId>,
     breaker: Mutex<Breaker>,
 }
 
@@ -82,6 +100,7 @@ impl ChallengeService {
                 configured,
                 client,
                 places: ConcurrencyLimiter::new(OF_NETWORK, AT_ONCE),
+                of_stores: Tally::default(),
                 breaker: Mutex::new(Breaker::new(BREAKER)),
             })
         });
@@ -98,21 +117,29 @@ impl ChallengeService {
         self.0.as_ref().map_or(WhenUnavailable::Allow, |asked| asked.configured.when_unavailable)
     }
 
-    /// Whether the service vouches for a token that a client with this address sent. It is a right one only once, as long as the service
-    /// keeps to its documentation.
-    pub async fn verify(&self, token: &SecretString, address: ClientAddress, now: DateTime<Utc>) -> Result<Result<(), Flaw>, VerifyError> {
+    /// Whether the service vouches for a token that a client with this address sent to a store. It is a right one only once, as long as the
+    /// service keeps to its documentation.
+    pub async fn verify(
+        &self,
+        token: &SecretString,
+        (store, address): (StoreId, ClientAddress),
+        now: DateTime<Utc>,
+    ) -> Result<Result<(), Flaw>, VerifyError> {
         let asked = self.0.as_ref().ok_or(VerifyError::Skipped)?;
+        let _of_store = asked.of_stores.take(store, OF_STORE, AT_ONCE).ok_or(VerifyError::Full)?;
         let _place = asked.places.enter(address.network()).map_err(|_| VerifyError::Full)?;
         if !asked.breaker().admits(now) {
             return Err(VerifyError::Skipped);
         }
         let answered = timeout(asked.configured.timeout, asked.ask(token, address.ip())).await.unwrap_or(Err(VerifyError::TooLate));
         match &answered {
-            Ok(_) => asked.breaker().note_health(),
-            Err(_) if asked.breaker().note_failure(now) => {
-                tracing::warn!("the service that verifies challenges has failed again and again; it is skipped for a while");
+            Err(error) if error.is_a_failure() => {
+                if asked.breaker().note_failure(now) {
+                    tracing::warn!("the service that verifies challenges has failed again and again; it is skipped for a while");
+                }
             }
-            Err(_) => {}
+            // It has answered in time, whatever it says of the token.
+            Ok(_) | Err(_) => asked.breaker().note_health(),
         }
         answered
     }
@@ -134,5 +161,33 @@ impl Asked {
 
     fn breaker(&self) -> MutexGuard<'_, Breaker> {
         self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_no_token_can_cause_is_a_failure_of_the_service() {
+        for failure in [
+            VerifyError::TooLate,
+            VerifyError::NotUnderstood(StatusCode::SERVICE_UNAVAILABLE),
+            VerifyError::NotUnderstood(StatusCode::INTERNAL_SERVER_ERROR),
+            VerifyError::OutOfOrder("invalid-input-secret"),
+            VerifyError::OutOfOrder("missing-input-secret"),
+        ] {
+            assert!(failure.is_a_failure(), "{failure}");
+        }
+        for other in [
+            VerifyError::NotUnderstood(StatusCode::FORBIDDEN),
+            VerifyError::NotUnderstood(StatusCode::BAD_REQUEST),
+            VerifyError::NotUnderstood(StatusCode::OK),
+            VerifyError::OutOfOrder(verdict::INTERNAL_ERROR),
+            VerifyError::Full,
+            VerifyError::Skipped,
+        ] {
+            assert!(!other.is_a_failure(), "{other}");
+        }
     }
 }

@@ -5,8 +5,10 @@ use serde::Deserialize;
 use crate::providers::challenge::VerifyError;
 use crate::providers::challenge::settings::Configured;
 
-/// Errors that say nothing about the token: the secret is wrong, or the service is out of order.
-const NOT_ABOUT_THE_TOKEN: [&str; 3] = ["missing-input-secret", "invalid-input-secret", "internal-error"];
+/// The service cannot say anything about this token.
+pub(super) const INTERNAL_ERROR: &str = "internal-error";
+/// Errors that do not say whether the token is good: the secret is wrong, or the service could not find out.
+const NOT_ABOUT_THE_TOKEN: [&str; 3] = ["missing-input-secret", "invalid-input-secret", INTERNAL_ERROR];
 
 /// Why a token does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

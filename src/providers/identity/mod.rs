@@ -173,6 +173,12 @@ impl IdentityProviders {
         }
     }
 
+    /// The words of all that [are known](Self::knows).
+    pub fn words(&self) -> impl Iterator<Item = String> {
+        let listed = self.listed.iter().map(|listed| listed.provider.to_string());
+        listed.chain([Provider::IDP_C, Provider::CLAIMED_IDP_C].map(|provider| provider.to_string()))
+    }
+
     /// Whether the provider is one of the deployment, offered or not.
     pub fn knows(&self, provider: &Provider) -> bool {
         [Provider::IDP_C, Provider::CLAIMED_IDP_C].contains(provider) || self.listed.iter().any(|listed| listed.provider == *provider)

@@ -113,6 +113,8 @@ crate::labels! {
     }
 }
 
+const OUTCOMES: [&str; 4] = ["taken", "silence", "unreachable", "not_taken"];
+
 /// Sends mail through one SMTP server, if there is one.
 #[derive(Clone, Debug)]
 pub struct Mail {
@@ -143,7 +145,8 @@ impl Mail {
 
     /// Registers what is counted of mails.
     pub fn register(&self, registry: &mut Registry) {
-        registry.register("portico_mails", "Mails to customers and operators that were handed to the mail server", &self.sent);
+        let sent = OUTCOMES.map(|outcome| MailLabels { outcome });
+        registry.counters("portico_mails", "Mails to customers and operators that were handed to the mail server", &self.sent, sent);
     }
 
     /// Whether a server or a mailbox is configured.

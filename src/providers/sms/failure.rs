@@ -53,6 +53,12 @@ impl SendTextErrorKind {
         matches!(self, Self::Unreachable | Self::Blocked | Self::Landline | Self::NotServed)
     }
 
+    /// Whether the provider has failed, whatever the text is. All companies share the providers of the settings, and a text that one of them refuses,
+    /// by its number or its wording, must not have it skipped for the others.
+    pub(super) fn is_a_failure_of_the_provider(self) -> bool {
+        matches!(self, Self::RateLimited | Self::BadCredentials | Self::Outage)
+    }
+
     /// Whether another provider could not reach the number either.
     pub(super) fn holds_everywhere(self) -> bool {
         self.is_about_the_number() && self != Self::NotServed

@@ -1,6 +1,7 @@
 //! What is counted of texts that are handed to providers.
 
 use crate::kernel::metrics::{Counter, Family, Registry};
+use crate::providers::sms::receipt::OWN;
 
 crate::labels! {
     /// The provider.
@@ -20,13 +21,18 @@ crate::labels! {
     }
 }
 
+/// What can come of a text.
+const OUTCOMES: [&str; 4] = ["taken", "silence", "number_refused", "failed"];
+
 /// The counters of all providers. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Metrics(Family<HandedLabels, Counter>);
 
 impl Metrics {
-    pub(super) fn register(&self, registry: &mut Registry) {
-        registry.register("portico_sms_handed_over", "Texts that were handed to a provider, and what came of it", &self.0);
+    /// Registers them, for the providers of the settings and those of companies.
+    pub(super) fn register(&self, registry: &mut Registry, of_settings: impl Iterator<Item = &'static str>) {
+        let handed = of_settings.chain([OWN]).flat_map(|provider| OUTCOMES.map(|outcome| HandedLabels { provider, outcome }));
+        registry.counters("portico_sms_handed_over", "Texts that were handed to a provider, and what came of it", &self.0, handed);
     }
 
     pub(super) fn count(&self, provider: &'static str, outcome: &'static str) {

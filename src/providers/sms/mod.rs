@@ -4,7 +4,8 @@
 //! If a provider reports that the number cannot receive texts, no other provider is tried, because none could reach it. A provider
 //! that does not respond in time may have accepted the text, which therefore counts as sent.
 //!
-//! Each provider has a circuit breaker ([`breaker`]): after several consecutive failures it is skipped for a while.
+//! Each provider has a circuit breaker ([`breaker`]): after several consecutive failures it is skipped for a while. A text that it refuses is no
+//! failure of it ([`SendTextErrorKind`]).
 //!
 //! Guaranteed: a breaker only decides which provider is tried first. If all breakers are open, the provider with the earliest
 //! trial is tried nevertheless: for a customer that waits for a code, an attempt is better than a refusal.
@@ -98,7 +99,7 @@ impl Sms {
 
     /// Registers what is measured of the providers.
     pub fn register(&self, registry: &mut Registry) {
-        self.metrics.register(registry);
+        self.metrics.register(registry, self.providers.iter().map(|provider| provider.name()));
         let providers = Arc::clone(&self.providers);
         let open = move || {
             let is_open = |provider: &Provider| f64::from(u8::from(provider.next_trial().is_some()));

@@ -89,7 +89,9 @@ impl Provider {
             Err(error) if error.kind.is_about_the_number() => self.breaker().note_health(),
             // This text is not sent again, but the next ones should go to a provider that responds.
             Ok(Receipt::Silence) => self.note_failure("silence", text.at),
-            Err(error) => self.note_failure(&error.to_string(), text.at),
+            Err(error) if error.kind.is_a_failure_of_the_provider() => self.note_failure(&error.to_string(), text.at),
+            // It may have refused this text alone.
+            Err(error) => self.log(&error.to_string()),
         }
         sent.map(|receipt| match receipt {
             Receipt::Taken(message) => message,
@@ -97,9 +99,13 @@ impl Provider {
         })
     }
 
+    fn log(&self, reason: &str) {
+        tracing::warn!(provider = self.name(), reason, "a provider did not accept a text");
+    }
+
     fn note_failure(&self, reason: &str, now: DateTime<Utc>) {
         let provider = self.name();
-        tracing::warn!(provider, reason, "a provider did not accept a text");
+        self.log(reason);
         if self.breaker().note_failure(now) {
             tracing::warn!(provider, "the circuit breaker of a provider opened; the provider is skipped for a while");
         }

@@ -15,7 +15,7 @@ const PURPOSE: &str = "receipts of texts";
 pub const PATH: &str = "storefront/receipts";
 
 /// The name of every provider of a company in logs and metrics.
-const OWN: &str = "own";
+pub(super) const OWN: &str = "own";
 
 /// Who reports of texts, as the URL and the log of texts name it: `twilio`, `messageprovider_…`. A provider is heard about its own texts only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,9 @@ pub enum Reporter {
 }
 
 impl Reporter {
+    /// Every [label](Self::label).
+    pub const LABELS: [&str; 5] = ["twilio", "vonage", "http", "log", OWN];
+
     /// The name in logs and metrics.
     pub fn label(self) -> &'static str {
         match self {
@@ -65,6 +68,9 @@ pub enum Delivery {
 }
 
 impl Delivery {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Delivered, Self::Undelivered, Self::Failed];
+
     /// The word in the log of texts.
     pub fn as_str(self) -> &'static str {
         match self {

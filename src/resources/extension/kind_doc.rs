@@ -4,7 +4,7 @@
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use crate::callers::{Area, Scope};
+use crate::callers::Permissions;
 use crate::kernel::ids::TypedId;
 use crate::kernel::openapi::{OperationDoc, parameter, reference};
 use crate::kernel::problem::ProblemCode;
@@ -26,12 +26,10 @@ pub struct KindDoc {
     pub descriptor: ResourceDescriptor,
     /// The kind, for records that reference it.
     pub referable: Referable,
-    /// The part of a company's data that its records belong to.
-    pub area: Area,
-    /// The scope that listing and finding need.
-    pub reading: Scope,
-    /// The scope that creating, changing and deleting need.
-    pub writing: Scope,
+    /// What listing and finding need.
+    pub reading: Permissions,
+    /// What creating, changing and deleting need.
+    pub writing: Permissions,
     /// Its fields, without those that every record has.
     pub members: Vec<FieldDoc>,
     /// What can be done beside listing and finding.
@@ -57,9 +55,8 @@ impl KindDoc {
             namespace: namespace.to_owned(),
             descriptor,
             referable: Referable::of::<R>(namespace, &descriptor, operations),
-            area: R::AREA,
-            reading: R::READING,
-            writing: R::WRITING,
+            reading: R::reading(),
+            writing: R::writing(),
             members,
             operations: operations.to_vec(),
             is_within_owner: false,
@@ -142,9 +139,9 @@ impl KindDoc {
             .refusing(&[ProblemCode::RecordInUse])
     }
 
-    fn operation(&self, verb: &str, object: &str, scope: Scope) -> OperationDoc {
+    fn operation(&self, verb: &str, object: &str, permissions: Permissions) -> OperationDoc {
         OperationDoc::new(format!("{verb} {}.", object.replace('_', " ")))
-            .explained(format!("Requires the scope `{scope}`."))
+            .explained(requirement(permissions))
             .identified(format!("{}_{}_{object}", verb.to_lowercase(), self.namespace))
             .refusing(EVERYWHERE)
     }
@@ -239,6 +236,14 @@ impl KindDoc {
         }
         schemas
     }
+}
+
+/// What a caller needs, as sentences: an API key its scopes, and an operator a role that reaches each area.
+fn requirement(permissions: Permissions) -> String {
+    let scopes: Vec<_> = permissions.scopes().iter().map(|scope| format!("`{scope}`")).collect();
+    let noun = if scopes.len() == 1 { "scope" } else { "scopes" };
+    let beyond = permissions.beyond().map(|(area, scope)| format!(" An operator's role needs `{scope}` for {} too.", area.name()));
+    format!("Requires the {noun} {}.{}", scopes.join(" and "), beyond.collect::<String>())
 }
 
 /// The refusals that every route of an extension has.

@@ -29,7 +29,7 @@ impl EventDoc {
         let EventData { properties, sample } = (self.data)(data);
         let required: Vec<_> = properties.keys().collect();
         let schema = json!({ "description": R::ABOUT, "type": "object", "properties": properties, "required": required });
-        EventType::new(self.name.clone(), namespace, self.meaning, schema, sample, R::PUBLISHER)
+        EventType::new(self.name.clone(), (namespace, R::AREA), self.meaning, schema, sample, R::PUBLISHER)
     }
 }
 

@@ -1,5 +1,7 @@
 //! A transaction that changes records together with the consequences and the events about the change.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
@@ -7,7 +9,7 @@ use crate::audit_trail::{self, Action};
 use crate::callers::Caller;
 use crate::events::{self, EventName, NewEvent};
 use crate::kernel::database::{Connection, Transaction};
-use crate::kernel::ids::EventId;
+use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::traces::{self, Moment, Span, SpanKind, TraceContext};
 use crate::resources::kind::{queries, unique};
@@ -25,6 +27,8 @@ pub struct RecordTransaction<S> {
     began: Moment,
     /// The first change, with what follows from it, as part of the request.
     span: Option<Span>,
+    /// What evicts cached records of each kind that has changed, by the name of the kind.
+    evictions: BTreeMap<&'static str, fn(&S, CompanyId)>,
     transaction: Transaction<'static>,
 }
 
@@ -33,7 +37,8 @@ impl<S: ResourceState> RecordTransaction<S> {
     pub async fn begin(state: &S, caller: &Caller) -> Result<Self, sqlx::Error> {
         let began = Moment::now(state.clock().now());
         let transaction = state.pool().begin().await?;
-        Ok(Self { state: state.clone(), caller: caller.clone(), now: state.clock().now(), began, span: None, transaction })
+        let (state, caller, now) = (state.clone(), caller.clone(), state.clock().now());
+        Ok(Self { state, caller, now, began, span: None, evictions: BTreeMap::new(), transaction })
     }
 
     /// The span that events of this transaction follow from, if it is recorded.
@@ -109,6 +114,7 @@ impl<S: ResourceState> RecordTransaction<S> {
     }
 
     async fn announce_change<R: PublishesEvents<State = S>>(&mut self, change: Change<'_, R>) -> Result<Shown<R>, Problem> {
+        self.evictions.insert(R::SINGULAR, R::evict);
         self.audit(&change).await?;
         if self.span.is_none() {
             self.span = traces::part(SpanKind::Internal, format!("change {}", R::SINGULAR), self.began);
@@ -171,11 +177,13 @@ impl<S: ResourceState> RecordTransaction<S> {
         Ok(())
     }
 
-    /// Commits the transaction and invalidates the caches of the module, even if the commit fails.
+    /// Commits the transaction and evicts what is cached of the kinds that it has changed, of this company alone, even if the commit fails.
     pub async fn commit(self) -> Result<(), sqlx::Error> {
         let committed = self.transaction.commit().await;
         // Also after an error: the connection may have failed after the commit took effect.
-        self.state.invalidate_caches();
+        for evict in self.evictions.into_values() {
+            evict(&self.state, self.caller.company);
+        }
         committed
     }
 }

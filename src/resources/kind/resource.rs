@@ -6,11 +6,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::audit_trail::ChangedRecord;
-use crate::callers::{Area, Caller, Owner, Scope};
-use crate::events::{EventName, Publisher};
+use crate::callers::{Area, Caller, Owner, Permissions, Scope};
+use crate::events::{Catalogue, EventName, Publisher};
 use crate::kernel::clock::Clock;
 use crate::kernel::database::{Connection, Pool};
-use crate::kernel::ids::TypedId;
+use crate::kernel::ids::{CompanyId, TypedId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{Columns, EventDoc, Fields, Record, RecordTransaction, ReferencedBy, ResourceDescriptor, Unique};
 
@@ -23,10 +23,6 @@ pub trait ResourceState: Clone + Send + Sync + 'static {
     fn pool(&self) -> &Pool;
     /// The clock.
     fn clock(&self) -> &Clock;
-
-    /// Called after a [`RecordTransaction`] has been committed, to evict cached records. Evicting before the commit would be too early: a
-    /// lookup would cache the old record again.
-    fn invalidate_caches(&self) {}
 }
 
 /// A kind of record that has the two `GET` routes.
@@ -54,6 +50,13 @@ pub trait Resource: Columns {
     const READING: Scope = Scope::Read;
     /// The scope that an API key needs to create, change and delete records.
     const WRITING: Scope = Scope::Write;
+    /// What a change of the records reaches beyond [`Self::AREA`]: a provider of messages reads the codes of customers. Creating, changing
+    /// and deleting a record needs these scopes too, and so does everything else that is done with it.
+    const WRITING_REACHES: &'static [(Area, Scope)] = &[];
+
+    /// The JSON field with the data of an event whose name is in the column `event`. It is null for a caller who does not reach what the
+    /// event is about, and a search does not read it for them. Goes with [`Resource::catalogue`].
+    const EVENT_DATA: Option<&'static str> = None;
 
     /// How a statement knows the records of one owner; `None` for a kind that a caller who is restricted to one owner does not reach.
     const OWNED: Option<Owned> = None;
@@ -66,12 +69,45 @@ pub trait Resource: Columns {
         None
     }
 
-    /// Returns the error `scope_missing` unless the caller may do what `scope` allows with records of the kind.
-    fn require(caller: &Caller, scope: Scope) -> Result<(), Problem> {
-        match Self::OWNED {
-            Some(_) => caller.require_within_owner(Self::AREA, scope),
-            None => caller.require(Self::AREA, scope),
-        }
+    /// All that listing and finding records reach.
+    fn reading() -> Permissions {
+        Permissions::new(Self::AREA, Self::READING, &[])
+    }
+
+    /// All that creating, changing and deleting records reach, and whatever else is done with them.
+    fn writing() -> Permissions {
+        Permissions::new(Self::AREA, Self::WRITING, Self::WRITING_REACHES)
+    }
+
+    /// All that the few things reach that take more than writing, such as showing a secret.
+    fn administering() -> Permissions {
+        Permissions::new(Self::AREA, Scope::Admin, Self::WRITING_REACHES)
+    }
+
+    /// What this record reaches beyond its kind: a webhook reads what its events are about. Creating it needs these scopes
+    /// too, and so does changing its fields, before and after the change.
+    fn reaches(&self, _: &Self::State) -> Vec<(Area, Scope)> {
+        Vec::new()
+    }
+
+    /// Returns the error `scope_missing` unless the caller reaches all of this.
+    fn require(caller: &Caller, permissions: Permissions) -> Result<(), Problem> {
+        permissions.iter().try_for_each(|(area, scope)| require_one::<Self>(caller, area, scope))
+    }
+
+    /// Returns the error `scope_missing` unless the caller may list and find records of the kind. Neither shows a secret.
+    fn require_reading(caller: &Caller) -> Result<(), Problem> {
+        Self::require(&caller.reading(), Self::reading())
+    }
+
+    /// Returns the error `scope_missing` unless the caller reaches what this record does.
+    fn require_reach(&self, state: &Self::State, caller: &Caller) -> Result<(), Problem> {
+        self.reaches(state).into_iter().try_for_each(|(area, scope)| require_one::<Self>(caller, area, scope))
+    }
+
+    /// The events that [`Resource::EVENT_DATA`] may be of.
+    fn catalogue(_: &Self::State) -> Option<&Catalogue> {
+        None
     }
 
     /// The names of the kind. A type that serves a single kind derives them from the constants above.
@@ -101,6 +137,14 @@ pub trait Resource: Columns {
         record: &Record<Self>,
     ) -> impl Future<Output = Result<Map<String, Value>, sqlx::Error>> + Send {
         ready(Ok(record.fields.detail_members()))
+    }
+}
+
+/// Requires `scope` in `area`. A caller who is restricted to one owner reaches only kinds whose records have owners.
+fn require_one<R: Resource>(caller: &Caller, area: Area, scope: Scope) -> Result<(), Problem> {
+    match R::OWNED {
+        Some(_) => caller.require_within_owner(area, scope),
+        None => caller.require(area, scope),
     }
 }
 
@@ -186,6 +230,10 @@ pub trait PublishesEvents: Resource {
     fn follow_up(_: &mut RecordTransaction<Self::State>, _: &Change<'_, Self>) -> impl Future<Output = Result<(), Problem>> + Send {
         ready(Ok(()))
     }
+
+    /// Evicts what is cached of the company's records of this kind, and nothing of other companies. Called after a transaction that changed one
+    /// of them has been committed. Evicting before the commit would be too early: a look-up would cache the old record again.
+    fn evict(_: &Self::State, _: CompanyId) {}
 }
 
 /// A new record.
@@ -268,7 +316,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::kernel::ids::{CompanyId, VehicleId};
+    use crate::kernel::ids::VehicleId;
     use crate::resources::kind::example::Storage;
 
     crate::fields! {

@@ -6,6 +6,7 @@ mod grace_periods;
 mod instants;
 mod logged;
 mod metas;
+mod networks;
 mod numbers;
 mod owners;
 mod references;

@@ -63,7 +63,8 @@ pub async fn admit(State(storefront): State<Storefront>, client: ClientAddress, 
 }
 
 impl Storefront {
-    /// Whether the company is served whose live store key has this digest. Unknown ones do not count as the client's: another cell may know them.
+    /// Whether the company is served whose live store key has this digest. Unknown ones do not count as the client's: another cell may know them,
+    /// and who asks all cells counts what none of them knows.
     pub async fn standing_of_key(&self, digest: [u8; 32]) -> Result<Standing, Problem> {
         let store = match self.caches.stores.get(&digest, self.clock.now()) {
             Some(store) => Some(store),

@@ -1,6 +1,7 @@
 //! Authentication of the customer: a valid token of this store, as a parameter of a handler.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{FromRef, FromRequestParts};
@@ -34,6 +35,8 @@ pub struct SignedInCustomer {
     pub(in crate::storefront) session: SessionId,
     /// When the customer last proved, in this session, who they are.
     pub(in crate::storefront) proven_at: DateTime<Utc>,
+    /// When the session ends unless it is used before.
+    ends_at: DateTime<Utc>,
     request: RequestId,
     /// The customer as JSON.
     pub(in crate::storefront) shown: Bytes,
@@ -60,6 +63,14 @@ impl SignedInCustomer {
     pub(in crate::storefront) async fn lock(&self, conn: &mut Connection) -> Result<Customer, Problem> {
         let customer = customers::lock_customer(conn, self.customer.id).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
         if tokens::lock_session_shared(conn, self.session).await? { Ok(customer) } else { Err(ProblemCode::CustomerTokenInvalid.into()) }
+    }
+
+    /// When a token ends that is issued now for `lifetime`: what a session gives does not outlive it.
+    pub fn end_of_token(&self, lifetime: Duration, now: DateTime<Utc>) -> DateTime<Utc> {
+        TimeDelta::from_std(lifetime)
+            .ok()
+            .and_then(|lifetime| now.checked_add_signed(lifetime))
+            .map_or(self.ends_at, |end| end.min(self.ends_at))
     }
 
     /// The number of the token.
@@ -93,6 +104,7 @@ where
             token: presented.id,
             session: session.id,
             proven_at: session.proven_at,
+            ends_at: session.expires_at,
             request,
             shown: session.shown.clone(),
         })

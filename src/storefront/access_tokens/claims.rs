@@ -35,8 +35,13 @@ impl Claims {
             sid: caller.session,
             auth_time: caller.proven_at.timestamp(),
             iat,
-            exp: iat.saturating_add_unsigned(lifetime.as_secs()),
+            exp: caller.end_of_token(lifetime, now).timestamp(),
             jti: random_hex::<16>(),
         }
+    }
+
+    /// In seconds.
+    pub fn expires_in(&self) -> i64 {
+        self.exp - self.iat
     }
 }

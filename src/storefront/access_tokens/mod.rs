@@ -4,7 +4,8 @@
 //! The issuer is `<origin>/storefront/v1/companies/<company>`, with `storefront.access_tokens.issuer` as the origin, so a service that trusts one
 //! company accepts no token of another. The audience is the store. Services that can ask use `POST tokens/introspect`.
 //!
-//! Not guaranteed: a token is good until it expires, also when the session or the account ends before.
+//! A token does not last longer than the session as it is when the token is issued. Not guaranteed: a token is good until it expires, also when
+//! the session or the account is ended before.
 
 mod claims;
 mod key_sets;
@@ -58,13 +59,13 @@ pub fn public_routes() -> Routes<Storefront> {
 async fn issue(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Json<Value>, Problem> {
     let lifetime = storefront.settings.access_tokens.lifetime;
     let issuer = issuer(&storefront, caller.company_id())?;
-    let token = SigningKey::current(&storefront.application_key, caller.company_id())
-        .and_then(|key| key.sign(&Claims::of(&caller, issuer, lifetime, storefront.clock.now())));
+    let claims = Claims::of(&caller, issuer, lifetime, storefront.clock.now());
+    let token = SigningKey::current(&storefront.application_key, caller.company_id()).and_then(|key| key.sign(&claims));
     let token = token.map_err(|error| {
         tracing::error!(%error, "an access token could not be signed");
         ProblemCode::Internal
     })?;
-    Ok(Json(json!({ "access_token": token, "token_type": "Bearer", "expires_in": lifetime.as_secs() })))
+    Ok(Json(json!({ "access_token": token, "token_type": "Bearer", "expires_in": claims.expires_in() })))
 }
 
 /// `GET companies/{company}/jwks.json`. It does not look the company up: the keys of one that does not exist verify nothing.

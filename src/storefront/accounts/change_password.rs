@@ -55,7 +55,7 @@ async fn change(
         }
         None => caller.require_fresh(&storefront).await?,
     }
-    let password = new_password::accept(&storefront, &request.password).await?;
+    let password = new_password::accept(&storefront, caller.store.id, &request.password).await?;
     let hash = storefront.reserve_hashing(caller.store.id, &client.client())?.hash(password).await;
     // To its end even if the client disconnects: a thief must not keep the owner from being told.
     let this = storefront.clone();

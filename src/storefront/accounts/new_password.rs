@@ -3,22 +3,23 @@
 use secrecy::SecretString;
 
 use crate::kernel::error_chain::chain;
+use crate::kernel::ids::StoreId;
 use crate::kernel::password_hashing::Password;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::storefront::passwords::{self, InvalidPassword};
 use crate::storefront::state::Storefront;
 
 /// Returns the password that was typed, or the problem with the field.
-pub async fn accept(storefront: &Storefront, typed: &SecretString) -> Result<Password, Problem> {
+pub async fn accept(storefront: &Storefront, store: StoreId, typed: &SecretString) -> Result<Password, Problem> {
     let password = passwords::parse(typed).map_err(refusal)?;
-    refuse_breached(storefront, &password).await?;
+    refuse_breached(storefront, store, &password).await?;
     Ok(password)
 }
 
 /// Refuses a password that is in the list of breached ones. A list that does not answer refuses nothing: a customer who wants a better password must
 /// not wait for it.
-pub async fn refuse_breached(storefront: &Storefront, password: &Password) -> Result<(), Problem> {
-    match storefront.breached_passwords.look_up(password.secret()).await {
+pub async fn refuse_breached(storefront: &Storefront, store: StoreId, password: &Password) -> Result<(), Problem> {
+    match storefront.breached_passwords.look_up(store, password.secret()).await {
         None => {}
         Some(Ok(false)) => storefront.metrics.looked_up_password("clean"),
         Some(Ok(true)) => {

@@ -80,7 +80,7 @@ async fn reset(
 
 async fn set_password(storefront: &Storefront, attempt: &SignInAttempt<'_>, request: &ResetRequest) -> Result<Opened, Problem> {
     // Checked before the code: an unacceptable password must not cost a guess.
-    let password = new_password::accept(storefront, &request.password).await?;
+    let password = new_password::accept(storefront, attempt.store.id, &request.password).await?;
     let identity = attempt.identity.as_ref().ok_or(ProblemCode::CodeInvalid)?;
     let target = Target::Identities(vec![identity.key()]);
     // Before the code is checked: a full queue must not cost a guess.

@@ -222,7 +222,7 @@ async fn register(
 async fn create_account(storefront: &Storefront, attempt: &SignInAttempt<'_>, request: &RegistrationRequest) -> Result<Opened, Problem> {
     let registration = request.parse()?;
     if let Some(password) = &registration.password {
-        new_password::refuse_breached(storefront, password).await?;
+        new_password::refuse_breached(storefront, attempt.store.id, password).await?;
     }
     let store = attempt.store;
     // Before the code is checked: a full queue must not cost a guess.

@@ -18,6 +18,7 @@ use crate::storefront::accounts::{ending, known_devices, review};
 use crate::storefront::audit::{self, Method, SignInAttempt};
 use crate::storefront::customers::{self, Customer, SecurityEvent};
 use crate::storefront::messages::{Notice, Particulars};
+use crate::storefront::metrics::OWN_PROVIDER;
 use crate::storefront::second_factors::{self, Handle, NewPending};
 use crate::storefront::sending::notices::{self, Occurrence};
 use crate::storefront::settings::Settings;
@@ -117,8 +118,8 @@ impl Storefront {
         refuse_banned(customer)?;
         let app = second_factors::app_of(attempt.store.key_id, attempt.client.user_agent.as_deref());
         let identity = attempt.identity.as_ref().map(Identity::key);
-        let network = attempt.client.address.network();
-        let pending = NewPending { store: attempt.store.id, customer: customer.id, app, network, identity, new_password };
+        let place = attempt.client.address.place();
+        let pending = NewPending { store: attempt.store.id, customer: customer.id, app, place, identity, new_password };
         Ok(Opened::Pending(customer.id, second_factors::insert_pending(conn, &pending, now).await?))
     }
 
@@ -201,7 +202,7 @@ fn refuse_banned(customer: &Customer) -> Result<(), Problem> {
 /// The method as metrics count it. Companies name providers of their own as they like, so these are all counted as one.
 fn counted_as<'a>(storefront: &Storefront, method: &'a Method) -> &'a str {
     match method {
-        Method::Provider(provider) if !storefront.identity_providers.knows(provider) => "own_provider",
+        Method::Provider(provider) if !storefront.identity_providers.knows(provider) => OWN_PROVIDER,
         method => method.as_str(),
     }
 }

@@ -48,6 +48,9 @@ pub enum Method {
 }
 
 impl Method {
+    /// The words of the methods that no provider verifies.
+    pub const WORDS: [&str; 7] = ["registration", "code", "password", "password_reset", "totp", "recovery_code", "passkey"];
+
     /// The word in the audit. No provider has one of the others' words.
     pub fn as_str(&self) -> &str {
         match self {

@@ -24,6 +24,7 @@ use secrecy::{ExposeSecret, SecretString};
 use crate::kernel::crypto::sha256;
 use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
+use crate::kernel::ids::StoreId;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::{self, Rule};
 use crate::providers::challenge::{ChallengeService, VerifyError, WhenUnavailable};
@@ -96,7 +97,7 @@ impl Challenges {
                     Standing::Offered
                 }
             }
-            ChallengeMode::Risk | ChallengeMode::Always => self.verify(&answer, now).await?,
+            ChallengeMode::Risk | ChallengeMode::Always => self.verify(store.id, &answer, now).await?,
         };
         Ok(Shown { standing, answer: Some(answer) })
     }
@@ -106,21 +107,21 @@ impl Challenges {
     }
 
     /// Asks for a challenge after all. Returns how the request stands if it is solved, or if nobody can say.
-    pub async fn require(&self, shown: &Shown, now: DateTime<Utc>) -> Result<Standing, Problem> {
+    pub async fn require(&self, store: StoreId, shown: &Shown, now: DateTime<Utc>) -> Result<Standing, Problem> {
         match &shown.answer {
-            Some(answer) => self.verify(answer, now).await,
+            Some(answer) => self.verify(store, answer, now).await,
             None => Ok(Standing::NotOffered),
         }
     }
 
-    async fn verify(&self, answer: &ChallengeAnswer, now: DateTime<Utc>) -> Result<Standing, Problem> {
+    async fn verify(&self, store: StoreId, answer: &ChallengeAnswer, now: DateTime<Utc>) -> Result<Standing, Problem> {
         let token = match &answer.token {
             Token::Missing => return Err(self.asked()),
             Token::Unusable => return Err(self.refused("unusable")),
             Token::Sent(token) => token,
         };
         // Boxed, so that requests that are not asked do not carry its state.
-        match Box::pin(self.service.verify(token, answer.address, now)).await {
+        match Box::pin(self.service.verify(token, (store, answer.address), now)).await {
             Ok(Ok(())) if !self.is_new(token, now).await? => Err(self.refused("repeated")),
             Ok(Ok(())) => {
                 self.metrics.challenged("solved");

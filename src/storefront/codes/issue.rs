@@ -138,7 +138,7 @@ async fn by_text_and_challenge(
 ) -> Result<Channel, IssueError> {
     match by_text(storefront, request, (recipient, request.challenge.standing), now).await {
         Err(IssueError::Refused(refusal)) if refusal.asks_for_challenge() => {
-            let solved = storefront.challenges.require(&request.challenge, now).await;
+            let solved = storefront.challenges.require(request.store.id, &request.challenge, now).await;
             if solved.is_err() && request.challenge.standing == challenges::Standing::Answered {
                 // The guard has left the refusal out, because the token might have counted.
                 let (store, who) = ((request.store.id, request.store.company_id), (Some(recipient), Some(request.client.network)));

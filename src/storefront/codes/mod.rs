@@ -30,7 +30,7 @@ pub use check::{CODE_REFUSALS, CheckError, Submission, VerifiedCode, check};
 pub use issue::{IssueRequest, Issued, channels_for, issue};
 pub use issue_error::{MAIL_REFUSALS, TEXT_REFUSALS};
 pub use queries::{SentCode, find_lockout, forget_codes, forget_open_codes, forget_wrong_codes, list_sent, sweep_codes, was_requested_by};
-pub use rules::MAX_GUESSES;
+pub use rules::{MAX_GUESSES, VERDICTS};
 
 /// Which code a guess is compared with.
 #[derive(Clone, Debug)]

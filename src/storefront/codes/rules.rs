@@ -30,6 +30,9 @@ pub(super) struct Tally {
     pub(super) is_favoured: bool,
 }
 
+/// Every word of [`Verdict::as_str`].
+pub const VERDICTS: [&str; 6] = ["right", "used", "wrong", "expired", "locked", "locked_out"];
+
 /// The verdict on a guess at a `C`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict<C> {
@@ -106,6 +109,13 @@ mod tests {
     use crate::storefront::purpose::CODE_LIFETIME;
 
     const NOW: DateTime<Utc> = DateTime::UNIX_EPOCH;
+
+    #[test]
+    fn the_metrics_know_every_verdict() {
+        let wrong = Verdict::Wrong { attempts_left: None };
+        let verdicts = [Verdict::Right(()), Verdict::Used(()), wrong, Verdict::Expired, Verdict::Locked, Verdict::LockedOut { until: NOW }];
+        assert_eq!(verdicts.map(|verdict| verdict.as_str()), VERDICTS);
+    }
 
     fn at(guesses: i32, matches: bool) -> Option<GuessedCode<&'static str>> {
         Some(GuessedCode { code: "the code", guesses, expires_at: NOW + CODE_LIFETIME, is_used: false, matches, is_told: true })

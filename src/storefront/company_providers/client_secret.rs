@@ -1,11 +1,14 @@
-//! The secret of a company's client at an identity provider: plain text in memory, encrypted at rest for its own row.
+//! The secret of a company's client at an identity provider: plain text in memory, encrypted at rest for its own row and the addresses that it is
+//! sent to.
 
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 
-use crate::kernel::crypto::{ApplicationKey, CannotOpen};
+use crate::kernel::crypto::{ApplicationKey, CannotOpen, Destination};
 use crate::kernel::ids::IdentityProviderId;
-use crate::kernel::sealed_values::{Context, SealedColumn};
+use crate::kernel::sealed_values::{Context, SealedColumn, SentTo};
+use crate::webhooks::EndpointUrl;
 
 /// The column that holds them.
 pub const SEALED: SealedColumn = SealedColumn {
@@ -13,6 +16,7 @@ pub const SEALED: SealedColumn = SealedColumn {
     column: "client_secret",
     content: "client secrets of identity providers",
     context: Context::OfId(|id| context(id.into())),
+    sent_to: SentTo::Named(&["token_url", "graph_url"], destination_in),
 };
 
 /// The longest secret: some providers have tokens for one.
@@ -34,14 +38,19 @@ impl ClientSecret {
         if fits { Ok(Self(text.into())) } else { Err(InvalidClientSecret) }
     }
 
-    /// Encrypts the secret for the row of this provider.
-    pub fn seal(&self, key: &ApplicationKey, provider: IdentityProviderId) -> Vec<u8> {
-        key.seal(&context(provider), self.0.expose_secret().as_bytes())
+    /// Encrypts the secret for the row of this provider and the destination.
+    pub fn seal(&self, key: &ApplicationKey, provider: IdentityProviderId, destination: &Destination) -> Vec<u8> {
+        key.seal(&destination.context(&context(provider)), self.0.expose_secret().as_bytes())
     }
 
-    /// Decrypts a secret that was sealed for the row of this provider.
-    pub(super) fn open(key: &ApplicationKey, provider: IdentityProviderId, sealed: &[u8]) -> Result<Self, CannotOpen> {
-        let opened = key.open(&context(provider), sealed)?;
+    /// Decrypts a secret that was sealed for the row of this provider and the destination.
+    pub(super) fn open(
+        key: &ApplicationKey,
+        provider: IdentityProviderId,
+        destination: &Destination,
+        sealed: &[u8],
+    ) -> Result<Self, CannotOpen> {
+        let opened = key.open(&destination.context(&context(provider)), sealed)?;
         Ok(Self(std::str::from_utf8(opened.expose_secret()).map_err(|_| CannotOpen)?.into()))
     }
 
@@ -56,6 +65,17 @@ impl<'de> Deserialize<'de> for ClientSecret {
     }
 }
 
+/// Where the secret is sent: to the addresses that the provider names, or to those that the settings have for it.
+pub(super) fn destination(token_url: Option<&EndpointUrl>, graph_url: Option<&EndpointUrl>) -> Destination {
+    let named = [token_url, graph_url].into_iter().flatten().map(EndpointUrl::destination).reduce(Destination::and);
+    named.unwrap_or_else(|| Destination::configured("identity provider"))
+}
+
+fn destination_in(row: &Map<String, Value>) -> Option<Destination> {
+    let url = |column: &str| Option::<EndpointUrl>::deserialize(row.get(column)?).ok();
+    Some(destination(url("token_url")?.as_ref(), url("graph_url")?.as_ref()))
+}
+
 fn context(provider: IdentityProviderId) -> String {
     format!("client secret of {provider}")
 }
@@ -66,16 +86,21 @@ mod tests {
     use uuid::Uuid;
 
     #[test]
-    fn a_secret_decrypts_only_in_its_own_row() {
+    fn a_secret_decrypts_only_in_its_own_row_and_for_its_own_addresses() {
         for bad in ["", " ", "two words", "gehe\u{ed}m", &"x".repeat(2_001)] {
             assert!(ClientSecret::parse(&bad.into()).is_err(), "{bad:?}");
         }
         let secret = ClientSecret::parse(&" s3cret\n".into()).unwrap();
         let key = ApplicationKey::parse(&ApplicationKey::generate()).unwrap();
         let (mine, other) = (IdentityProviderId::from(Uuid::from_u128(7)), IdentityProviderId::from(Uuid::from_u128(8)));
-        let sealed = secret.seal(&key, mine);
-        assert_eq!(ClientSecret::open(&key, mine, &sealed).unwrap().into_text().expose_secret(), "s3cret");
-        assert!(ClientSecret::open(&key, other, &sealed).is_err());
+        let [own, elsewhere] = ["https://id.example/token", "https://elsewhere.example/"].map(|url| url.parse::<EndpointUrl>().unwrap());
+        let sent_to = destination(Some(&own), None);
+        let sealed = secret.seal(&key, mine, &sent_to);
+        assert_eq!(ClientSecret::open(&key, mine, &sent_to, &sealed).unwrap().into_text().expose_secret(), "s3cret");
+        assert!(ClientSecret::open(&key, other, &sent_to, &sealed).is_err());
+        for moved in [(None, None), (Some(&elsewhere), None), (None, Some(&elsewhere)), (Some(&own), Some(&elsewhere))] {
+            assert!(ClientSecret::open(&key, mine, &destination(moved.0, moved.1), &sealed).is_err(), "{moved:?}");
+        }
         assert!(!format!("{secret:?}").contains("s3cret"));
     }
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use crate::kernel::built_cache::BuiltCache;
 use crate::kernel::clock::Clock;
-use crate::kernel::crypto::{ApplicationKey, CannotOpen};
+use crate::kernel::crypto::{ApplicationKey, CannotOpen, Destination};
 use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, IdentityProviderId};
@@ -85,6 +85,13 @@ pub struct StoredProvider {
     pub graph_url: Option<EndpointUrl>,
 }
 
+impl StoredProvider {
+    /// Where the client secret is sent. It is sealed for that alone.
+    pub fn destination(&self) -> Destination {
+        client_secret::destination(self.token_url.as_ref(), self.graph_url.as_ref())
+    }
+}
+
 /// Why a provider cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
@@ -94,7 +101,7 @@ pub enum Unusable {
     /// Its settings do not fit each other, or not the deployment.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// Its secret was sealed under another application key.
+    /// Its secret was sealed for other addresses or under another application key.
     #[error("the client secret cannot be decrypted")]
     Secret(#[from] CannotOpen),
     /// Its addresses may not be connected to.
@@ -110,10 +117,6 @@ impl ResourceState for CompanyProviders {
     fn clock(&self) -> &Clock {
         &self.0.clock
     }
-
-    fn invalidate_caches(&self) {
-        self.0.cached.invalidate_all();
-    }
 }
 
 impl CompanyProviders {
@@ -123,6 +126,11 @@ impl CompanyProviders {
         let deployment = Arc::new(deployment);
         let (cached, built) = (TtlCache::new(MAX_CACHED_COMPANIES), BuiltCache::new(MAX_BUILT));
         Self(Opaque::new(Shared { pool, clock, key, lifecycle, deployment, clients, cached, built }))
+    }
+
+    /// Evicts the providers of a company, after this instance has changed one of them.
+    pub fn forget(&self, company: CompanyId) {
+        self.0.cached.invalidate(&company);
     }
 
     /// The key that client secrets are sealed with.
@@ -162,7 +170,8 @@ impl CompanyProviders {
         let Shared { key, deployment, clients, clock, lifecycle, .. } = &*self.0;
         let name = RouteName::try_from(stored.name.clone())?;
         deployment.check_own_name(&name)?;
-        let secret = stored.client_secret.as_deref().map(|sealed| ClientSecret::open(key, stored.id, sealed)).transpose()?;
+        let opened = |sealed: &[u8]| ClientSecret::open(key, stored.id, &stored.destination(), sealed);
+        let secret = stored.client_secret.as_deref().map(opened).transpose()?;
         let urls = [&stored.jwks_url, &stored.token_url, &stored.graph_url];
         let safe = clients.client(company, urls.into_iter().flatten(), OWN_TIMEOUT)?;
         let url = |url: &Option<EndpointUrl>| url.as_ref().map(EndpointUrl::url);

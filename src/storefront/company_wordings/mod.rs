@@ -79,10 +79,6 @@ impl ResourceState for CompanyWordings {
     fn clock(&self) -> &Clock {
         &self.0.clock
     }
-
-    fn invalidate_caches(&self) {
-        self.0.cached.invalidate_all();
-    }
 }
 
 impl CompanyWordings {
@@ -90,6 +86,11 @@ impl CompanyWordings {
     pub fn new(pool: Pool, clock: Clock, deployment: Messages) -> Self {
         let (cached, checked) = (TtlCache::new(MAX_CACHED_COMPANIES), BuiltCache::new(MAX_CHECKED));
         Self(Arc::new(Shared { pool, clock, deployment, cached, checked }))
+    }
+
+    /// Evicts the wordings of a company, after this instance has changed one of them.
+    pub fn forget(&self, company: CompanyId) {
+        self.0.cached.invalidate(&company);
     }
 
     /// The wording of the deployment.

@@ -10,6 +10,8 @@ use crate::kernel::crypto::sha256;
 pub struct Client {
     /// An IPv4 address, or the /64 of an IPv6 address.
     pub network: IpNet,
+    /// An IPv4 address, or the /48 of an IPv6 address.
+    pub place: IpNet,
     /// The digest by which the client is known again.
     pub mark: [u8; 32],
 }
@@ -18,6 +20,6 @@ impl Client {
     /// The client with this address and user agent.
     pub fn new(address: ClientAddress, user_agent: Option<&str>) -> Self {
         let network = address.network();
-        Self { network, mark: sha256(format!("{network} {}", user_agent.unwrap_or_default())) }
+        Self { network, place: address.place(), mark: sha256(format!("{network} {}", user_agent.unwrap_or_default())) }
     }
 }

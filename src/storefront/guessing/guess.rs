@@ -3,18 +3,19 @@
 use std::num::NonZeroU32;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use ipnet::IpNet;
 use uuid::Uuid;
 
 use crate::kernel::clock::seconds_until;
 use crate::kernel::crypto::sha256;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::rate_limit::Rule;
+use crate::kernel::rate_limit::{self, Rule};
 use crate::storefront::guessing::Client;
 
 /// The time in which the failures of a network count (`storefront.failures_per_address`).
 pub(super) const NETWORK_WINDOW: TimeDelta = TimeDelta::minutes(15);
-/// Wrong guesses at one subject from one network: two lock-outs, so that nobody keeps another one locked out from one place.
+/// Wrong guesses at one subject from one place: two lock-outs, so that nobody keeps another one locked out from there.
 pub(super) const HERE: Rule = Rule { limit: 20, window: TimeDelta::hours(24) };
 /// The wrong guesses of [`HERE`] up to which a known client is favoured.
 const ALLOWANCE: i64 = 5;
@@ -62,18 +63,28 @@ pub struct Guess {
 }
 
 impl Guess {
-    /// The limit of the network, over all subjects.
-    pub fn of_network(&self) -> Rule {
-        Rule { limit: self.failures_per_address.get(), window: NETWORK_WINDOW }
+    /// The networks of the client, each with its limit over all subjects.
+    pub(super) fn networks(&self) -> impl Iterator<Item = (IpNet, Rule)> {
+        rate_limit::by_network(self.client.network, Rule { limit: self.failures_per_address.get(), window: NETWORK_WINDOW })
     }
 
-    pub fn network_bucket(&self) -> String {
-        format!("{}{}", of_store(self.store), self.client.network)
+    /// The bucket of one of these networks.
+    pub(super) fn bucket_of(&self, network: IpNet) -> String {
+        format!("{}{network}", of_store(self.store))
+    }
+
+    pub fn network_buckets(&self) -> Vec<String> {
+        self.networks().map(|(network, _)| self.bucket_of(network)).collect()
+    }
+
+    /// The limits of [`Self::network_buckets`].
+    pub fn network_limits(&self) -> Vec<i64> {
+        self.networks().map(|(_, rule)| rule.limit.into()).collect()
     }
 
     /// What the bucket at one subject begins with.
     pub fn here_prefix(&self) -> String {
-        format!("{}:{}:", self.network_bucket(), self.kind.as_str())
+        format!("{}:{}:", self.bucket_of(self.client.place), self.kind.as_str())
     }
 
     /// The bucket at one subject.
@@ -162,27 +173,29 @@ macro_rules! standing {
     ($subject:literal, $rest:literal, $guess:expr $(, $more:expr)*) => {
         sqlx::query!(
             "with " + $subject + r#", counts as (
-             select subject.subject, subject.customer_id, network.hits as of_network, network.oldest as oldest_of_network,
-                    here.hits as at_subject, here.oldest as oldest_at_subject,
+             select subject.subject, subject.customer_id, networks.used_up_since, here.hits as at_subject, here.oldest as oldest_at_subject,
                     exists (select from known_clients where known_clients.customer_id = subject.customer_id and client = $5) as is_known
              from subject,
-                  lateral (select count(*) as hits, min(hit) as oldest from rate_limits, unnest(hits) as hit where bucket = $3 and hit > $6) as network,
+                  lateral (select max(oldest) as used_up_since from (
+                      select min(hit) as oldest from unnest($3::text[], $7::bigint[]) as network (name, most), rate_limits, unnest(hits) as hit
+                      where bucket = network.name and hit > $6 group by network.name, network.most having count(*) >= network.most
+                  ) as used_up) as networks,
                   lateral (select count(*) as hits, min(hit) as oldest from rate_limits, unnest(hits) as hit
                            where bucket = $4 || encode(sha256(convert_to(subject.subject, 'UTF8')), 'hex') and hit > $8) as here
          ), standing as (
              select subject, customer_id, is_known and at_subject < $10 as is_favoured, at_subject > 0 as has_failed,
                     case when is_known and at_subject < $10 then null
-                         when of_network >= $7 then oldest_of_network + ($2::timestamptz - $6::timestamptz)
+                         when used_up_since is not null then used_up_since + ($2::timestamptz - $6::timestamptz)
                          when at_subject >= $9 then oldest_at_subject + ($2::timestamptz - $8::timestamptz) end as refused_until
              from counts
          ), "# + $rest,
             $guess.store.uuid(),
             $guess.now,
-            $guess.network_bucket(),
+            &$guess.network_buckets(),
             $guess.here_prefix(),
             $guess.client.mark.as_slice(),
             $guess.network_since(),
-            i64::from($guess.of_network().limit),
+            &$guess.network_limits(),
             $guess.here_since(),
             $guess.here_limit(),
             $guess.allowance(),

@@ -6,8 +6,8 @@ use ipnet::IpNet;
 use quick_cache::sync::Cache;
 
 use crate::kernel::ids::StoreId;
+use crate::kernel::limit_key::LimitKey;
 use crate::kernel::rate_limit::RateLimitStatus;
-use crate::storefront::guessing::Guess;
 use crate::storefront::guessing::guess::NETWORK_WINDOW;
 
 /// Each takes about a hundred bytes.
@@ -22,15 +22,16 @@ impl Suspects {
         Self(Cache::new(MAX_REMEMBERED))
     }
 
-    /// Whether wrong guesses of the network, within the time in which they count, were half as many as it may make, or more.
+    /// Whether wrong guesses of the network or of its larger one, within the time in which they count, were half as many as it may make, or more.
     pub fn has(&self, store: StoreId, network: IpNet, now: DateTime<Utc>) -> bool {
-        self.0.get(&(store, network)).is_some_and(|since| now - since < NETWORK_WINDOW)
+        let is_suspicious = |network: IpNet| self.0.get(&(store, network)).is_some_and(|since| now - since < NETWORK_WINDOW);
+        is_suspicious(network) || network.larger().is_some_and(is_suspicious)
     }
 
-    /// Looks at the count of the network after a wrong guess.
-    pub(super) fn look_at(&self, guess: &Guess, RateLimitStatus { limit, remaining, .. }: &RateLimitStatus) {
+    /// Looks at the count of a network after a wrong guess.
+    pub(super) fn look_at(&self, of: (StoreId, IpNet), RateLimitStatus { limit, remaining, .. }: &RateLimitStatus, now: DateTime<Utc>) {
         if *remaining <= limit / 2 {
-            self.0.insert((guess.store, guess.client.network), guess.now);
+            self.0.insert(of, now);
         }
     }
 }

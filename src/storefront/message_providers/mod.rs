@@ -24,7 +24,7 @@ use url::Host;
 
 use crate::kernel::built_cache::BuiltCache;
 use crate::kernel::clock::Clock;
-use crate::kernel::crypto::{ApplicationKey, CannotOpen};
+use crate::kernel::crypto::{ApplicationKey, CannotOpen, Destination};
 use crate::kernel::database::Pool;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, MessageProviderId};
@@ -71,6 +71,7 @@ struct Shared {
     sms: Sms,
     mail: Mail,
     clients: CompanyClients,
+    mail_clients: CompanyClients,
     cached: TtlCache<CompanyId, ProvidersOfCompany>,
     built: BuiltCache<MessageProviderId, i64, Option<Built>>,
     receipts: Lines<MessageProviderId>,
@@ -86,8 +87,10 @@ pub struct Parts {
     pub sms: Sms,
     /// The mail server of the deployment.
     pub mail: Mail,
-    /// Makes the clients for addresses that companies name.
+    /// Makes the clients for the URLs that companies name.
     pub clients: CompanyClients,
+    /// Connects to the mail servers that companies name.
+    pub mail_clients: CompanyClients,
 }
 
 /// A provider as it is stored.
@@ -117,7 +120,7 @@ pub enum Unusable {
     /// Its settings do not fit its kind, or its secret does not.
     #[error(transparent)]
     Settings(#[from] Problem),
-    /// Its secret was sealed under another application key.
+    /// Its secret was sealed for another address or under another application key.
     #[error("the secret cannot be decrypted")]
     Secret(#[from] CannotOpen),
     /// Its address may not be connected to.
@@ -126,9 +129,9 @@ pub enum Unusable {
 }
 
 impl StoredProvider {
-    /// The address that the company names. `None` if it names none, or no valid one.
-    pub fn address(&self) -> Option<String> {
-        ProviderSettings::parse(self.channel, self.kind, &self.settings).ok()?.address()
+    /// Where the secret is sent. It is sealed for that alone.
+    pub fn destination(&self) -> Result<Destination, Problem> {
+        Ok(ProviderSettings::parse(self.channel, self.kind, &self.settings)?.destination())
     }
 }
 
@@ -140,19 +143,20 @@ impl ResourceState for MessageProviders {
     fn clock(&self) -> &Clock {
         &self.0.clock
     }
-
-    fn invalidate_caches(&self) {
-        self.0.cached.invalidate_all();
-    }
 }
 
 impl MessageProviders {
     /// Reads and builds providers when they are asked for.
     pub fn new(parts: Parts) -> Self {
-        let Parts { pool, clock, key, sms, mail, clients } = parts;
+        let Parts { pool, clock, key, sms, mail, clients, mail_clients } = parts;
         let (cached, built) = (TtlCache::new(MAX_CACHED_COMPANIES), BuiltCache::new(MAX_BUILT));
         let receipts = Lines::new(RECEIPTS_AT_ONCE, RECEIPTS_WAITING);
-        Self(Opaque::new(Shared { pool, clock, key, sms, mail, clients, cached, built, receipts }))
+        Self(Opaque::new(Shared { pool, clock, key, sms, mail, clients, mail_clients, cached, built, receipts }))
+    }
+
+    /// Evicts the providers of a company, after this instance has changed one of them.
+    pub fn forget(&self, company: CompanyId) {
+        self.0.cached.invalidate(&company);
     }
 
     /// The key that secrets are sealed with.
@@ -165,9 +169,14 @@ impl MessageProviders {
         &self.0.mail
     }
 
-    /// Makes the clients for addresses that companies name.
+    /// Makes the clients for the URLs that companies name.
     pub fn clients(&self) -> &CompanyClients {
         &self.0.clients
+    }
+
+    /// Connects to the mail servers that companies name.
+    pub fn mail_clients(&self) -> &CompanyClients {
+        &self.0.mail_clients
     }
 
     /// Registers what is measured of the providers.
@@ -217,7 +226,8 @@ impl MessageProviders {
     /// Builds a provider from what is stored, or says why it cannot be used. Nothing is requested.
     pub fn build(&self, company: CompanyId, stored: &StoredProvider) -> Result<Built, Unusable> {
         let settings = ProviderSettings::parse(stored.channel, stored.kind, &stored.settings)?;
-        let secret = stored.secret.as_deref().map(|sealed| ProviderSecret::open(&self.0.key, stored.id, sealed)).transpose()?;
+        let opened = |sealed: &[u8]| ProviderSecret::open(&self.0.key, stored.id, &settings.destination(), sealed);
+        let secret = stored.secret.as_deref().map(opened).transpose()?;
         let own = match (stored.channel, settings) {
             (_, ProviderSettings::Twilio(account)) => {
                 let (Word(account_sid), Word(from)) = (account.account_sid, account.from);
@@ -249,7 +259,7 @@ impl MessageProviders {
             let member = if matches!(error, mail::OwnSettingsError::From(_)) { "settings.from" } else { "settings.host" };
             FieldErrors::one(member, format!("This {error}."))
         })?;
-        Ok(Built::Mail(CompanyMail { mail, server, company, clients: self.0.clients.clone() }))
+        Ok(Built::Mail(CompanyMail { mail, server, company, clients: self.0.mail_clients.clone() }))
     }
 
     fn server(&self, server: MailServer, secret: Option<SecretString>) -> Result<mail::OwnSettings, Problem> {
@@ -261,7 +271,7 @@ impl MessageProviders {
             (None, None) => None,
             (None, Some(_)) => return Err(FieldErrors::one("settings.user", "This is not set, but there is a secret.")),
         };
-        let trust = Trust { tls: self.0.clients.tls(), roots: self.0.clients.roots() };
+        let trust = Trust { tls: self.0.mail_clients.tls(), roots: self.0.mail_clients.roots() };
         Ok(mail::OwnSettings::Smtp { host: server.host.0.to_string(), security: server.security, credentials, from: server.from, trust })
     }
 

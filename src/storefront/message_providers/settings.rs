@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use url::Host;
 
+use crate::kernel::crypto::Destination;
 use crate::kernel::json;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::providers::mail::Security;
@@ -87,6 +88,14 @@ impl MailServer {
             (None, Security::None) => 25,
         }
     }
+
+    fn protocol(&self) -> &'static str {
+        match self.security {
+            Security::Tls => "smtps",
+            Security::Starttls => "smtp+starttls",
+            Security::None => "smtp",
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -128,13 +137,13 @@ impl ProviderSettings {
         }
     }
 
-    /// The address that the company names, and its secret is sent to or used for.
-    pub(super) fn address(&self) -> Option<String> {
+    /// Where the secret is sent, or what it signs for.
+    pub(super) fn destination(&self) -> Destination {
         match self {
-            Self::Twilio(_) | Self::Vonage(_) => None,
-            Self::Http(_, url) | Self::Webhook(url) => Some(url.to_string()),
-            // Without TLS, a password would go to whoever answers.
-            Self::Smtp(server) => Some(format!("{}:{} {:?}", server.host.0, server.port(), server.security)),
+            Self::Twilio(_) => Destination::configured("twilio"),
+            Self::Vonage(_) => Destination::configured("vonage"),
+            Self::Http(_, url) | Self::Webhook(url) => url.destination(),
+            Self::Smtp(server) => Destination::server(server.protocol(), &server.host.0, server.port()),
         }
     }
 }

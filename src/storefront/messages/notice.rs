@@ -51,6 +51,23 @@ pub enum Notice {
 }
 
 impl Notice {
+    pub const ALL: [Self; 14] = [
+        Self::PhoneChanged,
+        Self::EmailChanged,
+        Self::ContactChanged,
+        Self::ChangeTakenBack,
+        Self::NewSignIn,
+        Self::PasswordChanged,
+        Self::ProviderLinked,
+        Self::SecondFactorOn,
+        Self::SecondFactorOff,
+        Self::RecoveryCodeUsed,
+        Self::RecoveryCodesReplaced,
+        Self::PasskeyAdded,
+        Self::PasskeyRemoved,
+        Self::AccountClosed,
+    ];
+
     /// The name of its table in the files, and of its entries in the log of notices.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -116,12 +116,21 @@ pub fn schema() -> Value {
             ),
             ("created_at", text("When the account was opened, as an RFC 3339 instant. The instant of the import if it is missing.")),
             ("meta", json!({ "type": ["object", "null"], "description": "Data that the shop stores with the customer." })),
-            ("providers", json!({ "type": ["array", "null"], "maxItems": MAX_LINKS, "items": link })),
+            (
+                "providers",
+                json!({
+                    "type": ["array", "null"],
+                    "maxItems": MAX_LINKS,
+                    "items": link,
+                    "description": "Links to identity providers, which open the account. The line is refused unless the import vouches.",
+                }),
+            ),
         ],
     )
 }
 
-/// Reads a line. Contacts are proven only if `vouch`.
+/// Reads a line. What proves who somebody is counts only if `vouch`: contacts are listed otherwise, and a line with links is refused. A link
+/// opens the account to a person who has not asked for it, beside the password of the file.
 pub(super) fn read(line: &[u8], vouch: bool, now: DateTime<Utc>) -> Result<Newcomer, Refusal> {
     if line.len() > MAX_LEN {
         return Err(Refusal::of("line", format!("A line may have at most {MAX_LEN} bytes.")));
@@ -147,7 +156,11 @@ pub(super) fn read(line: &[u8], vouch: bool, now: DateTime<Utc>) -> Result<Newco
         meta: written.meta.unwrap_or_default().into(),
         created_at,
     };
-    Ok(Newcomer { customer, links: links(written.providers.unwrap_or_default())? })
+    let links = links(written.providers.unwrap_or_default())?;
+    if !vouch && !links.is_empty() {
+        return Err(Refusal::of("providers", "A link to a provider opens the account. It is taken only if the import vouches."));
+    }
+    Ok(Newcomer { customer, links })
 }
 
 fn links(written: Vec<WrittenLink>) -> Result<Vec<Link>, Refusal> {

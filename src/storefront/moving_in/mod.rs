@@ -4,8 +4,9 @@
 //! changes nothing, so a file that was interrupted, or mended, is simply given again. A line that cannot be taken is refused with a reason, and
 //! the others go on ([`report`]).
 //!
-//! Whoever imports decides what opens an account: passwords and links to identity providers do. A contact does only if the importer vouches for
-//! it; otherwise it is listed and not proven, as one that was typed in.
+//! The password of the file opens an account. What proves who somebody is (a proven contact, a link to an identity provider) does so only if the
+//! importer vouches for it: otherwise a contact is listed and not proven, as one that was typed in, and a line with a link is refused. The person
+//! whom the provider knows would else be led into an account that the importer's password opens too.
 //!
 //! No event is published: whoever moves in a hundred thousand customers knows them, and wants no hundred thousand webhooks. The audit trail
 //! has the import under the store.

@@ -45,6 +45,9 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// Every word of [`Self::as_str`].
+    pub const WORDS: [&str; 3] = ["exceeded", "locked_out", "in_flight"];
+
     /// The word for it in the metrics.
     pub fn as_str(&self) -> &'static str {
         match self {

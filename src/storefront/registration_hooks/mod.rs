@@ -24,7 +24,7 @@ use crate::kernel::ids::{CompanyId, EventId, RegistrationHookId, StoreId};
 use crate::kernel::opaque::Opaque;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::Full;
-use crate::kernel::sealed_values::{Context, SealedColumn};
+use crate::kernel::sealed_values::{Context, SealedColumn, SentTo};
 use crate::kernel::ttl_cache::TtlCache;
 use crate::resources::ResourceState;
 use crate::storefront::audit::SignInAttempt;
@@ -42,7 +42,7 @@ pub const SEALED: [SealedColumn; 2] =
 
 const fn column(column: &'static str, content: &'static str) -> SealedColumn {
     let context = Context::OfId(SigningSecret::sealed_for::<RegistrationHookId>);
-    SealedColumn { table: "registration_hooks", column, content, context }
+    SealedColumn { table: "registration_hooks", column, content, context, sent_to: SentTo::Nobody }
 }
 
 /// What the envelope calls the question. It is no event: nothing has happened yet.
@@ -75,7 +75,8 @@ struct Shared {
     key: ApplicationKey,
     hooks: Hooks,
     metrics: Metrics,
-    cached: TtlCache<StoreId, Option<Arc<StoreHook>>>,
+    /// By the company and its store.
+    cached: TtlCache<(CompanyId, StoreId), Option<Arc<StoreHook>>>,
     prepared: BuiltCache<RegistrationHookId, i64, Arc<StoreHook>>,
 }
 
@@ -149,10 +150,6 @@ impl ResourceState for RegistrationHooks {
     fn clock(&self) -> &Clock {
         &self.0.clock
     }
-
-    fn invalidate_caches(&self) {
-        self.0.cached.invalidate_all();
-    }
 }
 
 impl RegistrationHooks {
@@ -161,6 +158,11 @@ impl RegistrationHooks {
         let Parts { pool, clock, key, hooks, metrics } = parts;
         let (cached, prepared) = (TtlCache::new(MAX_CACHED_STORES), BuiltCache::new(MAX_PREPARED));
         Self(Opaque::new(Shared { pool, clock, key, hooks, metrics, cached, prepared }))
+    }
+
+    /// Evicts the hooks of a company, after this instance has changed one of them.
+    pub fn forget(&self, company: CompanyId) {
+        self.0.cached.invalidate_if(|(of, _), _| *of == company);
     }
 
     /// The key that signing secrets are sealed with.
@@ -179,7 +181,7 @@ impl RegistrationHooks {
             let stored = queries::find_active_hook(conn, store.id).await?;
             Ok::<_, sqlx::Error>(stored.map(|stored| self.prepared(store.company_id, &stored)))
         };
-        Ok(Option::clone(&*self.0.cached.get_or_read(store.id, self.0.clock.now(), read).await?))
+        Ok(Option::clone(&*self.0.cached.get_or_read((store.company_id, store.id), self.0.clock.now(), read).await?))
     }
 
     fn prepared(&self, company: CompanyId, stored: &StoredHook) -> Arc<StoreHook> {

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::callers::{Area, Caller, Scope};
+use crate::companies::Authenticated;
 use crate::kernel::clock::timestamp;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::StoreId;
@@ -61,10 +62,11 @@ pub struct Asked {
 /// `GET figures`
 pub async fn show(
     State(storefront): State<Storefront>,
-    caller: Caller,
+    authenticated: Authenticated,
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
-    caller.require(Area::Customers, Scope::Read)?;
+    authenticated.caller.require(Area::Customers, Scope::Read)?;
+    let caller = authenticated.admitted().await?;
     let Query(Asked { period }) = asked.map_err(|error| Problem::new(ProblemCode::ParameterInvalid).detail(error.body_text()))?;
     Ok(Json(json!({ "figures": storefront.figures(&caller, period).await? })))
 }

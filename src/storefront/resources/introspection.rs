@@ -12,7 +12,7 @@ use crate::callers::Caller;
 use crate::kernel::ids::{CustomerId, SessionId, StoreId, TypedId};
 use crate::kernel::openapi::OperationDoc;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
-use crate::kernel::request_body::must_be_plain;
+use crate::kernel::request_body::{Unread, must_be_plain};
 use crate::resources::Resource;
 use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::state::Storefront;
@@ -57,12 +57,12 @@ pub(super) async fn introspect(
     State(storefront): State<Storefront>,
     caller: Caller,
     headers: HeaderMap,
-    asked: Result<Form<Asked>, FormRejection>,
+    asked: Unread<Form<Asked>>,
 ) -> Result<Json<Value>, Problem> {
     // Before the form is read, so that the missing scope is what the client learns first.
-    CustomerRecord::require(&caller, CustomerRecord::READING)?;
+    CustomerRecord::require(&caller, CustomerRecord::reading())?;
     must_be_plain(&headers)?;
-    let Form(Asked { token }) = asked.map_err(|error| refusal(&error))?;
+    let Form(Asked { token }) = asked.read().await.map_err(|error| refusal(&error))?;
     let token = token.ok_or_else(|| FieldErrors::one("token", Sentence::new("{} is required.").with("token")))?;
     let session = storefront.introspect(&caller, &token).await?;
     Ok(Json(session.unwrap_or_else(|| json!({ "active": false }))))

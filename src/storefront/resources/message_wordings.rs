@@ -7,7 +7,7 @@ use sqlx::types::Json;
 use crate::audit_trail::ChangedRecord;
 use crate::callers::{Area, Scope};
 use crate::companies;
-use crate::kernel::ids::MessageWordingId;
+use crate::kernel::ids::{CompanyId, MessageWordingId};
 use crate::kernel::languages::LanguageTag;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{FilterForm, PublishesEvents, Record, RecordTransaction, Resource, Unique, Validated};
@@ -62,6 +62,8 @@ impl Resource for MessageWordingRecord {
     const AREA: Area = Area::Integration;
     /// Whoever words the messages can have customers believe anything in the name of the shop.
     const WRITING: Scope = Scope::Admin;
+    /// A message with a code can have them take it to somebody else's page.
+    const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Customers, Scope::Admin)];
 }
 
 /// Publishes no events.
@@ -72,6 +74,10 @@ impl PublishesEvents for MessageWordingRecord {
         member: "language",
         sentence: "The company has a wording in this language already.",
     }];
+
+    fn evict(wordings: &CompanyWordings, company: CompanyId) {
+        wordings.forget(company);
+    }
 }
 
 impl Validated for MessageWordingRecord {

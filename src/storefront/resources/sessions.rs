@@ -79,7 +79,7 @@ pub(super) async fn revoke_all(
 impl Storefront {
     /// Ends one session of a customer of the caller's company, at once on this instance.
     async fn end_session(&self, caller: &Caller, id: SessionId) -> Result<(), Problem> {
-        caller.require(SessionRecord::AREA, SessionRecord::WRITING)?;
+        SessionRecord::require(caller, SessionRecord::writing())?;
         let revoked = ending::end_session_of_company(&mut self.pool.acquire().await?, caller.company, id, self.clock.now()).await?;
         self.caches.sessions.invalidate(&revoked.ok_or(ProblemCode::RecordNotFound)?);
         Ok(())
@@ -87,7 +87,7 @@ impl Storefront {
 
     /// Ends all sessions of a customer of the caller's company, and returns how many there were.
     async fn end_sessions(&self, caller: &Caller, id: CustomerId) -> Result<i64, Problem> {
-        caller.require(CustomerRecord::AREA, CustomerRecord::WRITING)?;
+        CustomerRecord::require(caller, CustomerRecord::writing())?;
         let revoked = ending::end_all_of_company(&mut self.pool.acquire().await?, caller.company, id, self.clock.now()).await?;
         self.caches.invalidate_customer(id);
         Ok(revoked.ok_or(ProblemCode::RecordNotFound)?)

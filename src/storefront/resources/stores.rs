@@ -10,7 +10,7 @@ use crate::audit_trail::ChangedRecord;
 use crate::callers::Area;
 use crate::kernel::clock::Clock;
 use crate::kernel::database::Pool;
-use crate::kernel::ids::StoreId;
+use crate::kernel::ids::{CompanyId, StoreId};
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{
     Editable, Fields, FilterForm, Instant, IntegerIn, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource,
@@ -209,7 +209,7 @@ crate::field_type!(Percent<DEFAULT> => i32, UpToAHundred::schema(), initially DE
 pub struct Stores {
     pool: Pool,
     clock: Clock,
-    caches: Caches,
+    pub(super) caches: Caches,
 }
 
 impl Stores {
@@ -232,11 +232,6 @@ impl ResourceState for Stores {
     fn clock(&self) -> &Clock {
         &self.clock
     }
-
-    /// Clearing the cache makes a deletion effective at once.
-    fn invalidate_caches(&self) {
-        self.caches.invalidate_all();
-    }
 }
 
 impl Resource for StoreRecord {
@@ -251,6 +246,11 @@ impl Resource for StoreRecord {
 /// Publishes no events.
 impl PublishesEvents for StoreRecord {
     const AUDITED_AS: Option<fn(StoreId) -> ChangedRecord> = Some(ChangedRecord::Store);
+
+    /// A deletion is effective at once. Sessions have nothing of their store but its id, and are good with a key of it only.
+    fn evict(stores: &Stores, company: CompanyId) {
+        stores.caches.invalidate_stores(company);
+    }
 }
 
 impl StoreBody {

@@ -6,10 +6,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::audit_trail::ChangedRecord;
-use crate::callers::Area;
+use crate::callers::{Area, Scope};
 use crate::contact::Identity;
 use crate::kernel::crypto::six_digits;
-use crate::kernel::ids::TestIdentityId;
+use crate::kernel::ids::{CompanyId, TestIdentityId};
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{Change, FilterForm, Instant, Link, PublishesEvents, Record, RecordTransaction, Resource, Unique, Validated};
 use crate::storefront::accounts::closure;
@@ -87,6 +87,8 @@ impl Resource for TestIdentityRecord {
     const SINGULAR: &'static str = "test_identity";
     const PLURAL: &'static str = "test_identities";
     const AREA: Area = Area::Integration;
+    /// Its code proves a number or an address that nobody has proven, registers a customer with it, and its end closes that account.
+    const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Customers, Scope::Write)];
 }
 
 /// Publishes no events.
@@ -107,6 +109,12 @@ impl PublishesEvents for TestIdentityRecord {
             closure::close_account(transaction.conn(), (&caller).into(), customer, now).await?;
         }
         Ok(())
+    }
+
+    /// A store knows whether it has test identities, and the accounts that were closed have sessions.
+    fn evict(stores: &Stores, company: CompanyId) {
+        stores.caches.invalidate_stores(company);
+        stores.caches.invalidate_sessions(company);
     }
 }
 

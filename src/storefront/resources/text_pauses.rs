@@ -6,10 +6,12 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::callers::{Area, Caller, Scope};
+use crate::companies::Authenticated;
 use crate::kernel::ids::{StoreId, TextPauseId, TypedId};
 use crate::kernel::json::JsonOptions;
 use crate::kernel::openapi::{OperationDoc, object};
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::request_body::Unread;
 use crate::resources::{EmptyBody, FieldType, Instant};
 use crate::storefront::sms_guard;
 use crate::storefront::state::Storefront;
@@ -39,8 +41,9 @@ pub(super) fn list_doc() -> OperationDoc {
 }
 
 /// `GET texts/pauses`
-pub(super) async fn list(State(storefront): State<Storefront>, caller: Caller) -> Result<Json<Value>, Problem> {
-    caller.require(Area::Integration, Scope::Read)?;
+pub(super) async fn list(State(storefront): State<Storefront>, authenticated: Authenticated) -> Result<Json<Value>, Problem> {
+    authenticated.caller.require(Area::Integration, Scope::Read)?;
+    let caller = authenticated.admitted().await?;
     let pauses = sms_guard::list_lasting(&mut storefront.pool.acquire().await?, caller.company, storefront.clock.now()).await?;
     let pauses: Vec<_> = pauses.iter().map(sms_guard::TextPause::present).collect();
     Ok(Json(json!({ "pauses": pauses })))
@@ -59,9 +62,10 @@ pub(super) async fn resume(
     State(storefront): State<Storefront>,
     caller: Caller,
     Path(id): Path<String>,
-    JsonOptions(EmptyBody {}): JsonOptions<EmptyBody>,
+    body: Unread<JsonOptions<EmptyBody>>,
 ) -> Result<Json<Value>, Problem> {
     caller.require(Area::Integration, Scope::Write)?;
+    let JsonOptions(EmptyBody {}) = body.read().await?;
     let id: TextPauseId = id.parse().map_err(|_| ProblemCode::RecordNotFound)?;
     let ended = sms_guard::resume(&mut storefront.pool.acquire().await?, &caller, id, storefront.clock.now()).await?;
     let ended = ended.ok_or(ProblemCode::RecordNotFound)?;

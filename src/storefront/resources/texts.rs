@@ -7,7 +7,8 @@ use chrono::TimeDelta;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::callers::{Area, Caller, Scope};
+use crate::callers::{Area, Scope};
+use crate::companies::Authenticated;
 use crate::contact::PhoneNumber;
 use crate::kernel::clock::timestamp;
 use crate::kernel::database::Connection;
@@ -160,8 +161,9 @@ pub(super) fn conversion_doc() -> OperationDoc {
 }
 
 /// `GET texts/conversion`: the conversion of the last 24 hours by country and number range, lowest first.
-pub(super) async fn conversion(State(storefront): State<Storefront>, caller: Caller) -> Result<Json<Value>, Problem> {
-    caller.require(Area::Customers, Scope::Read)?;
+pub(super) async fn conversion(State(storefront): State<Storefront>, authenticated: Authenticated) -> Result<Json<Value>, Problem> {
+    authenticated.caller.require(Area::Customers, Scope::Read)?;
+    let caller = authenticated.admitted().await?;
     let (company, since) = (caller.company, storefront.clock.now() - CONVERSION_WINDOW);
     let count = |mut conn: Connection| async move { sms_guard::list_conversion(&mut conn, company, since).await };
     let ranges = storefront.pool.read(caller.who.id(), count).await?;

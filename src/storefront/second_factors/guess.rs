@@ -27,6 +27,9 @@ pub enum GuessRefusal {
 }
 
 impl GuessRefusal {
+    /// Every word of [`Self::as_str`].
+    pub const WORDS: [&str; 2] = ["exceeded", "locked_out"];
+
     /// The word for it in the metrics.
     pub fn as_str(&self) -> &'static str {
         match self {

@@ -13,9 +13,9 @@ use crate::kernel::password_hashing::HashedPassword;
 
 /// How long a sign-in waits.
 const LASTS: TimeDelta = TimeDelta::minutes(5);
-/// How many sign-ins of one customer wait that a client network has begun, and how many altogether; with a further one, the oldest of them ends.
+/// How many sign-ins of one customer wait that one place has begun, and how many altogether; with a further one, the oldest of them ends.
 /// So nobody who has the first factor alone ends the sign-ins of the customer with a few of their own.
-const OF_NETWORK: i64 = 5;
+const OF_PLACE: i64 = 5;
 const OF_CUSTOMER: i64 = 50;
 /// In characters: 238 bits.
 const HANDLE_LEN: usize = 40;
@@ -52,8 +52,8 @@ pub struct NewPending<'a> {
     pub customer: CustomerId,
     /// [`app_of`]
     pub app: [u8; 32],
-    /// The network of the client.
-    pub network: IpNet,
+    /// The [place](crate::kernel::client_address::ClientAddress::place) of the client, in the column `network`.
+    pub place: IpNet,
     /// What was typed as identity, as a key.
     pub identity: Option<String>,
     /// The password that is set once the second factor is right.
@@ -79,8 +79,8 @@ pub async fn insert_pending(conn: &mut Connection, pending: &NewPending<'_>, now
              (select digest from pending_sign_ins where customer_id = $1 order by created_at desc, digest offset $4)
          )",
         pending.customer.uuid(),
-        pending.network.to_string(),
-        OF_NETWORK - 1,
+        pending.place.to_string(),
+        OF_PLACE - 1,
         OF_CUSTOMER - 1,
     )
     .execute(&mut *conn)
@@ -92,7 +92,7 @@ pub async fn insert_pending(conn: &mut Connection, pending: &NewPending<'_>, now
         pending.store.uuid(),
         pending.customer.uuid(),
         pending.app.as_slice(),
-        pending.network.to_string(),
+        pending.place.to_string(),
         pending.identity,
         pending.new_password.map(HashedPassword::expose),
         now,

@@ -2,7 +2,7 @@
 
 use crate::kernel::crypto::{ApplicationKey, CannotOpen, TotpSecret};
 use crate::kernel::ids::CustomerId;
-use crate::kernel::sealed_values::{Context, SealedColumn};
+use crate::kernel::sealed_values::{Context, SealedColumn, SentTo};
 
 /// The column that holds secrets.
 pub const SEALED: SealedColumn = SealedColumn {
@@ -10,6 +10,7 @@ pub const SEALED: SealedColumn = SealedColumn {
     column: "sealed_secret",
     content: "second factors of customers",
     context: Context::OfId(|id| context(id.into())),
+    sent_to: SentTo::Nobody,
 };
 
 pub fn seal(secret: &TotpSecret, key: &ApplicationKey, customer: CustomerId) -> Vec<u8> {

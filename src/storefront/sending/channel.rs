@@ -9,6 +9,8 @@ pub enum Channel {
 }
 
 impl Channel {
+    pub const ALL: [Self; 2] = [Self::Sms, Self::Email];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Sms => "sms",

@@ -35,6 +35,6 @@ pub async fn limited<T: IntoResponse>(
 }
 
 async fn hit(storefront: &Storefront, store: &Store, client: ClientAddress) -> Result<RateLimitStatus, sqlx::Error> {
-    let bucket = format!("sending:{}:{}", store.key_id, client.network());
-    rate_limit::hit(&mut storefront.code_pool.acquire().await?, &bucket, SEND_LIMIT, storefront.clock.now()).await
+    let (bucket, now) = (format!("sending:{}", store.key_id), storefront.clock.now());
+    rate_limit::hit_network(&mut storefront.code_pool.acquire().await?, &bucket, client.network(), SEND_LIMIT, now).await
 }

@@ -2,16 +2,20 @@
 //!
 //! The values are keys and passwords, so they are encrypted at rest and never shown. Responses contain [`MASK`] in their place; a
 //! request that sends the mask back keeps the stored value.
+//!
+//! They are sealed for the origin of the URL. A change of the URL to another origin has to bring them along.
 
 use std::collections::BTreeMap;
 
 use axum::http::{HeaderName, HeaderValue};
 use secrecy::ExposeSecret;
-use serde_json::json;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
-use crate::kernel::crypto::{ApplicationKey, CannotOpen};
+use crate::kernel::crypto::{ApplicationKey, CannotOpen, Destination};
 use crate::kernel::ids::SubscriptionId;
-use crate::kernel::sealed_values::{Context, SealedColumn};
+use crate::kernel::sealed_values::{Context, SealedColumn, SentTo};
+use crate::webhooks::targets::EndpointUrl;
 
 /// Replaces a value in responses and logs.
 pub const MASK: &str = "********";
@@ -22,6 +26,7 @@ pub(super) const SEALED: SealedColumn = SealedColumn {
     column: "sealed_headers",
     content: "headers of webhooks",
     context: Context::OfId(|id| context(id.into())),
+    sent_to: SentTo::Named(&["url"], destination),
 };
 
 /// Maximum number of headers of one subscription.
@@ -66,6 +71,11 @@ crate::field_type!(
 );
 
 impl ExtraHeaders {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The same headers with masked values.
     pub fn masked(&self) -> Self {
         Self(self.0.keys().map(|name| (name.clone(), MASK.to_owned())).collect())
@@ -86,13 +96,15 @@ impl ExtraHeaders {
         self
     }
 
-    pub fn seal(&self, key: &ApplicationKey, subscription: SubscriptionId) -> Vec<u8> {
+    /// Encrypts the headers for the row of this subscription and the origin of its URL.
+    pub fn seal(&self, key: &ApplicationKey, subscription: SubscriptionId, url: &EndpointUrl) -> Vec<u8> {
         let json = serde_json::to_vec(&self.0).expect("strings can always be serialized");
-        key.seal(&context(subscription), &json)
+        key.seal(&url.destination().context(&context(subscription)), &json)
     }
 
-    pub fn open(key: &ApplicationKey, subscription: SubscriptionId, sealed: &[u8]) -> Result<Self, CannotOpen> {
-        let json = key.open(&context(subscription), sealed)?;
+    /// Decrypts headers that were sealed for the row of this subscription and the origin of this URL.
+    pub fn open(key: &ApplicationKey, subscription: SubscriptionId, url: &EndpointUrl, sealed: &[u8]) -> Result<Self, CannotOpen> {
+        let json = key.open(&url.destination().context(&context(subscription)), sealed)?;
         serde_json::from_slice(json.expose_secret()).map(Self).map_err(|_| CannotOpen)
     }
 
@@ -103,6 +115,10 @@ impl ExtraHeaders {
 
 fn context(subscription: SubscriptionId) -> String {
     format!("headers of {subscription}")
+}
+
+fn destination(row: &Map<String, Value>) -> Option<Destination> {
+    Some(EndpointUrl::deserialize(row.get("url")?).ok()?.destination())
 }
 
 impl TryFrom<BTreeMap<String, String>> for ExtraHeaders {
@@ -146,13 +162,17 @@ mod tests {
     }
 
     #[test]
-    fn sealed_headers_open_for_their_own_subscription_alone_and_a_mask_keeps_what_was_there() {
+    fn sealed_headers_open_for_their_own_subscription_and_origin_alone_and_a_mask_keeps_what_was_there() {
         let key = ApplicationKey::parse(&ApplicationKey::generate()).unwrap();
         let [mine, other] = [1, 2].map(|id| SubscriptionId::from(Uuid::from_u128(id)));
+        let [url, other_path, elsewhere] = ["https://shop.example/a", "https://shop.example/b?c", "https://shop.example:8443/a"]
+            .map(|url| url.parse::<EndpointUrl>().unwrap());
         let headers = parse(&[("authorization", "Bearer abc"), ("x-shop", "7")]).unwrap();
-        let sealed = headers.seal(&key, mine);
-        assert_eq!(ExtraHeaders::open(&key, mine, &sealed).unwrap(), headers);
-        assert!(ExtraHeaders::open(&key, other, &sealed).is_err());
+        let sealed = headers.seal(&key, mine, &url);
+        assert_eq!(ExtraHeaders::open(&key, mine, &url, &sealed).unwrap(), headers);
+        assert_eq!(ExtraHeaders::open(&key, mine, &other_path, &sealed).unwrap(), headers);
+        assert!(ExtraHeaders::open(&key, mine, &elsewhere, &sealed).is_err());
+        assert!(ExtraHeaders::open(&key, other, &url, &sealed).is_err());
         assert!(!String::from_utf8_lossy(&sealed).contains("abc"));
         assert_eq!(headers.masked(), parse(&[("authorization", MASK), ("x-shop", MASK)]).unwrap());
         let sent = parse(&[("authorization", MASK), ("x-shop", "8"), ("x-new", MASK)]).unwrap();

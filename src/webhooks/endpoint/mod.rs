@@ -63,7 +63,7 @@ pub struct Endpoint {
 impl Endpoint {
     pub fn open(key: &ApplicationKey, stored: StoredSubscription) -> Self {
         let further = match &stored.sealed_headers {
-            Some(sealed) => ExtraHeaders::open(key, stored.subscription, sealed),
+            Some(sealed) => ExtraHeaders::open(key, stored.subscription, &stored.url, sealed),
             None => Ok(ExtraHeaders::default()),
         };
         let (headers, secrets) = match further {

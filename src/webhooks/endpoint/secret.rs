@@ -7,14 +7,15 @@ use uuid::Uuid;
 
 use crate::kernel::crypto::{ApplicationKey, CannotOpen, random_bytes, standard_key, standard_secret};
 use crate::kernel::ids::{SubscriptionId, TypedId};
-use crate::kernel::sealed_values::{Context, SealedColumn};
+use crate::kernel::sealed_values::{Context, SealedColumn, SentTo};
 
 /// The columns that hold secrets.
 pub(super) const SEALED: [SealedColumn; 2] =
     [column("sealed_secret", "signing secrets of webhooks"), column("sealed_previous_secret", "previous signing secrets of webhooks")];
 
 const fn column(column: &'static str, content: &'static str) -> SealedColumn {
-    SealedColumn { table: "subscriptions", column, content, context: Context::OfId(SigningSecret::sealed_for::<SubscriptionId>) }
+    let context = Context::OfId(SigningSecret::sealed_for::<SubscriptionId>);
+    SealedColumn { table: "subscriptions", column, content, context, sent_to: SentTo::Nobody }
 }
 
 /// The secret that a subscriber verifies signatures with.

@@ -124,17 +124,17 @@ pub async fn repeat_delivery(conn: &mut Connection, id: DeliveryId, again: Deliv
     Ok(made.rows_affected() > 0)
 }
 
-/// Creates a delivery of an event for each subscription that is not disabled, wants it and has no open delivery of it. A test event is
-/// replayed only to the subscription it was sent to. Where the event was not delivered before, the new delivery is an ordinary
-/// first one. With `count_only`, nothing is created. `None` if the company has no such event. A caller who is restricted to one owner repeats
-/// events of that owner to webhooks of that owner.
+/// Creates a delivery of an event for each subscription that is not disabled, wants it and has no open delivery of it, and returns these
+/// subscriptions. A test event is replayed only to the subscription it was sent to. Where the event was not delivered before, the new delivery is an
+/// ordinary first one. With `count_only`, nothing is created. `None` if the company has no such event. A caller who is restricted to one owner
+/// repeats events of that owner to webhooks of that owner.
 pub async fn repeat_event(
     conn: &mut Connection,
     caller: &Caller,
     event: EventId,
     count_only: bool,
     now: DateTime<Utc>,
-) -> Result<Option<i64>, sqlx::Error> {
+) -> Result<Option<Vec<Uuid>>, sqlx::Error> {
     let time = &DeliveryId::new(now).uuid().to_string()[..15];
     sqlx::query_scalar!(
         r#"with event as (
@@ -162,7 +162,7 @@ pub async fn repeat_event(
                     case when before is null then 0 else 3 end, $4, $4, $4
              from wanted where not $3
          )
-         select (select count(*) from wanted) as "count!" from event"#,
+         select (select coalesce(array_agg(subscription_id), '{}') from wanted) as "webhooks!" from event"#,
         event.uuid(),
         caller.company.uuid(),
         count_only,

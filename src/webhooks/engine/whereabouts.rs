@@ -93,3 +93,17 @@ pub async fn find_event(conn: &mut Connection, caller: &Caller, event: EventId) 
     .fetch_optional(conn)
     .await
 }
+
+/// Whether an event of one of these names was sent to the endpoint, or is on its way, and can still be sent to it. A test says nothing of anybody.
+pub async fn has_any_of(conn: &mut Connection, subscription: SubscriptionId, events: &[String]) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select exists (
+             select from delivery_log join event_stream on event_stream.id = event_id
+             where subscription_id = $1 and event = any($2) and addressed_to is null
+         ) as "has_any!""#,
+        subscription.uuid(),
+        events,
+    )
+    .fetch_one(conn)
+    .await
+}

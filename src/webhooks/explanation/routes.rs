@@ -2,17 +2,16 @@
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{FromRef, Query, State};
+use axum::extract::{FromRef, Query};
 use axum::http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::callers::Caller;
 use crate::companies::Companies;
 use crate::kernel::ids::{EventId, SubscriptionId};
 use crate::kernel::openapi::{OperationDoc, QueryParameters, object};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{Extension, FieldType, PathId, Reference, Resource};
+use crate::resources::{Extension, FieldType, PathId, ReadRequest, Reference};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
 use crate::webhooks::explanation::gates::{Gate, Verdict};
@@ -53,13 +52,10 @@ struct Asked {
 }
 
 async fn explain(
-    State(webhooks): State<Webhooks>,
-    caller: Caller,
+    ReadRequest { state: webhooks, caller }: ReadRequest<Delivery>,
     PathId(event): PathId<EventId>,
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
-    // Before the parameter is read, so that the missing scope is what the client learns first.
-    Delivery::require(&caller, Delivery::READING)?;
     let Query(Asked { webhook }) = asked.map_err(|error| Problem::new(ProblemCode::ParameterInvalid).detail(error.body_text()))?;
     let explanation = webhooks.explain(&caller, event, webhook).await?;
     Ok(Json(json!({

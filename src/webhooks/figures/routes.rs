@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::callers::{Area, Caller, Scope};
-use crate::companies::Companies;
+use crate::companies::{Authenticated, Companies};
 use crate::kernel::database::Connection;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::openapi::{OperationDoc, QueryParameters, object};
@@ -119,10 +119,11 @@ fn invalid(reason: impl Into<String>) -> Problem {
 
 async fn company(
     State(webhooks): State<Webhooks>,
-    caller: Caller,
+    authenticated: Authenticated,
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
-    caller.require(Area::Traffic, Scope::Read)?;
+    authenticated.caller.require(Area::Traffic, Scope::Read)?;
+    let caller = authenticated.admitted().await?;
     let Query(Asked { period }) = asked.map_err(|error| invalid(error.body_text()))?;
     let (company, now) = (caller.company, webhooks.clock.now());
     let count = |mut conn: Connection| async move { figures::of_company(&mut conn, company, period, now).await };
@@ -132,11 +133,12 @@ async fn company(
 
 async fn one_webhook(
     State(webhooks): State<Webhooks>,
-    caller: Caller,
+    authenticated: Authenticated,
     PathId(id): PathId<SubscriptionId>,
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
-    caller.require_within_owner(Area::Integration, Scope::Read)?;
+    authenticated.caller.require_within_owner(Area::Integration, Scope::Read)?;
+    let caller = authenticated.admitted().await?;
     let Query(Asked { period }) = asked.map_err(|error| invalid(error.body_text()))?;
     let found = webhooks.figures_of(&caller, &[id], period).await?.into_iter().next().ok_or(ProblemCode::RecordNotFound)?;
     Ok(Json(json!({ "figures": found })))
@@ -144,10 +146,11 @@ async fn one_webhook(
 
 async fn several_webhooks(
     State(webhooks): State<Webhooks>,
-    caller: Caller,
+    authenticated: Authenticated,
     asked: Result<Query<AskedOfSeveral>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
-    caller.require_within_owner(Area::Integration, Scope::Read)?;
+    authenticated.caller.require_within_owner(Area::Integration, Scope::Read)?;
+    let caller = authenticated.admitted().await?;
     let Query(AskedOfSeveral { ids, condition, period }) = asked.map_err(|error| invalid(error.body_text()))?;
     let ids: Vec<SubscriptionId> = match ids {
         Some(ids) => read_ids(&ids)?,

@@ -24,11 +24,11 @@ use crate::companies::{self, moving};
 use crate::kernel::ids::{DeliveryId, EventId, ReplayId, SubscriptionId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{RecordTransaction, Resource, Shown};
-use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
 use crate::webhooks::engine::repeat;
 use crate::webhooks::replays::replay::ReplayRequest;
 use crate::webhooks::subscription::Subscription;
+use crate::webhooks::{Webhooks, by_hand};
 
 pub(super) use keys::delete_expired_keys;
 pub(super) use queries::{delete_ended, stop_replays};
@@ -41,12 +41,16 @@ use keys::{Key, Once};
 impl Webhooks {
     /// Counts the closed deliveries of a subscription that would be replayed.
     async fn count_repeated(&self, caller: &Caller, id: SubscriptionId, request: &ReplayRequest) -> Result<i64, Problem> {
-        Delivery::require(caller, Delivery::WRITING)?;
+        Delivery::require(caller, Delivery::writing())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         transaction.lock_shared::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
         moving::must_have_its_log(transaction.conn(), caller.company).await?;
-        let wanted = request.wanted(transaction.now);
-        Ok(repeat::count_repeated(transaction.conn(), id, wanted).await?)
+        let now = transaction.now;
+        by_hand::count(transaction.conn(), caller, &[id.uuid()], now).await?;
+        let wanted = request.wanted(now);
+        let expected = repeat::count_repeated(transaction.conn(), id, wanted).await?;
+        transaction.commit().await?;
+        Ok(expected)
     }
 
     /// Creates a replay of these deliveries, which the worker carries out.
@@ -57,7 +61,7 @@ impl Webhooks {
         request: ReplayRequest,
         key: Option<Key>,
     ) -> Result<Once<Shown<Replay>>, Problem> {
-        Delivery::require(caller, Delivery::WRITING)?;
+        Delivery::require(caller, Delivery::writing())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let replay = ReplayId::new(transaction.now);
         if let Some(before) = keys::take(&mut transaction, key.as_ref(), replay.uuid()).await? {
@@ -65,7 +69,9 @@ impl Webhooks {
         }
         transaction.lock_shared::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
         moving::must_have_its_log(transaction.conn(), caller.company).await?;
-        let wanted = request.wanted(transaction.now);
+        let now = transaction.now;
+        by_hand::count(transaction.conn(), caller, &[id.uuid()], now).await?;
+        let wanted = request.wanted(now);
         let (until, expected) = (wanted.until, repeat::count_repeated(transaction.conn(), id, wanted).await?);
         let shown = transaction.insert(replay, Replay::new(id, request, until, expected)).await?;
         transaction.commit().await?;
@@ -75,7 +81,7 @@ impl Webhooks {
     /// Replays a closed delivery, unless its subscription is deleted. A delivery that was cancelled with an attempt in flight is open
     /// until this attempt has ended.
     async fn replay_delivery(&self, caller: &Caller, id: DeliveryId, key: Option<Key>) -> Result<Once<Shown<Delivery>>, Problem> {
-        Delivery::require(caller, Delivery::WRITING)?;
+        Delivery::require(caller, Delivery::writing())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let now = transaction.now;
         let again = DeliveryId::new(now);
@@ -85,6 +91,7 @@ impl Webhooks {
         let subscription = transaction.show::<Delivery>(id).await?.record.fields.subscription_id;
         let deleted = || Problem::new(ProblemCode::RecordNotFound).detail("The webhook of the delivery was deleted.");
         transaction.lock_shared::<Subscription>(subscription).await?.ok_or_else(deleted)?;
+        by_hand::count(transaction.conn(), caller, &[subscription.uuid()], now).await?;
         if repeat::is_open(transaction.conn(), id).await? {
             return Err(ProblemCode::DeliveryOpen.into());
         }
@@ -99,7 +106,7 @@ impl Webhooks {
     /// Creates a delivery of an event for every enabled subscription that wants it and has no open delivery of it. Returns the
     /// number of deliveries. With `count_only`, nothing is created.
     async fn replay_event(&self, caller: &Caller, id: EventId, count_only: bool, key: Option<Key>) -> Result<Once<i64>, Problem> {
-        Delivery::require(caller, Delivery::WRITING)?;
+        Delivery::require(caller, Delivery::writing())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let now = transaction.now;
         // Without its webhooks, none would want the event.
@@ -108,7 +115,9 @@ impl Webhooks {
         if let Some(before) = keys::take(&mut transaction, key.as_ref(), id.uuid()).await? {
             return Ok(Once::repeated(before.count));
         }
-        let made = repeat::repeat_event(transaction.conn(), caller, id, count_only, now).await?.ok_or(ProblemCode::RecordNotFound)?;
+        let webhooks = repeat::repeat_event(transaction.conn(), caller, id, count_only, now).await?.ok_or(ProblemCode::RecordNotFound)?;
+        by_hand::count(transaction.conn(), caller, &webhooks, now).await?;
+        let made = i64::try_from(webhooks.len()).unwrap_or(i64::MAX);
         if let Some(key) = &key {
             queries::record_count(transaction.conn(), caller.company, key, made).await?;
         }

@@ -13,6 +13,7 @@ use crate::kernel::ids::{EventId, SubscriptionId};
 use crate::kernel::json::{JsonBody, JsonOptions};
 use crate::kernel::openapi::{OperationDoc, closed_object, object};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::request_body::Unread;
 use crate::resources::{EmptyBody, Extension, FieldType, Instant, Line, PathId, Reference, Resource, WriteRequest};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
@@ -92,11 +93,11 @@ async fn replay(
     State(webhooks): State<Webhooks>,
     caller: Caller,
     PathId(id): PathId<SubscriptionId>,
-    body: Result<JsonBody<Body>, Problem>,
+    body: Unread<JsonBody<Body>>,
 ) -> Result<Response, Problem> {
     // It repeats deliveries and changes nothing of the webhook.
-    Delivery::require(&caller, Delivery::WRITING)?;
-    let JsonBody(body) = body?;
+    Delivery::require(&caller, Delivery::writing())?;
+    let JsonBody(body) = body.read().await?;
     let request = ReplayRequest { state: body.status, since: body.since.into(), until: body.until.map(Into::into), events: body.events };
     if request.until.is_some_and(|until| until < request.since) {
         return Err(FieldErrors::one("until", "The end must not be before the beginning."));
@@ -149,10 +150,10 @@ async fn replay_event(
     State(webhooks): State<Webhooks>,
     caller: Caller,
     PathId(id): PathId<EventId>,
-    body: Result<JsonOptions<EventReplayBody>, Problem>,
+    body: Unread<JsonOptions<EventReplayBody>>,
 ) -> Result<Response, Problem> {
-    Delivery::require(&caller, Delivery::WRITING)?;
-    let JsonOptions(EventReplayBody { dry_run, idempotency_key }) = body?;
+    Delivery::require(&caller, Delivery::writing())?;
+    let JsonOptions(EventReplayBody { dry_run, idempotency_key }) = body.read().await?;
     let key = idempotency_key.map(|key| Key::new(&caller, key, &json!([id])));
     let made = webhooks.replay_event(&caller, id, dry_run, key).await?;
     let status = if dry_run { StatusCode::OK } else { made.status(StatusCode::CREATED) };

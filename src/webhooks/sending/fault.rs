@@ -38,6 +38,10 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// Every word of [`Self::as_str`].
+    pub const WORDS: [&str; 11] =
+        ["blocked", "dns", "connect", "tls", "timeout", "too_slow", "too_many_headers", "bad_headers", "closed", "unsigned", "interrupted"];
+
     /// The word in the log.
     pub fn as_str(self) -> &'static str {
         match self {

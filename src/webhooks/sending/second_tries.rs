@@ -38,7 +38,7 @@ impl SecondTries {
 
     /// A place to wait, if there is one for this company.
     pub fn place(&self, company: CompanyId) -> Option<Place> {
-        let counted = self.by_company.take(company, self.places.available_permits())?;
+        let counted = self.by_company.take(company, self.places.available_permits(), PLACES)?;
         let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
         Some(Place { _counted: counted, _place: place })
     }

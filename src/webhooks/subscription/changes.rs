@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::audit_trail::{self, Action, ChangedRecord};
-use crate::callers::{Caller, Scope};
+use crate::callers::Caller;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -47,6 +47,8 @@ impl Webhooks {
         id: SubscriptionId,
         overlap: TimeDelta,
     ) -> Result<(Shown<Subscription>, SigningSecret), Problem> {
+        // The new secret is shown.
+        caller.require_proof()?;
         let secret = SigningSecret::generate();
         let sealed = secret.seal(&self.key, id);
         let shown = self.change(caller, id, |subscription, now| subscription.rotate(sealed, overlap, now)).await?;
@@ -56,7 +58,7 @@ impl Webhooks {
     /// Returns a subscription with its secret, for a caller that has lost it and may do everything. While a rotation overlaps, this is
     /// the new secret.
     pub async fn reveal_secret(&self, caller: &Caller, id: SubscriptionId) -> Result<(Shown<Subscription>, SigningSecret), Problem> {
-        Subscription::require(caller, Scope::Admin)?;
+        Subscription::require(caller, Subscription::administering())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let shown = transaction.show::<Subscription>(id).await?;
         let secret = SigningSecret::open(&self.key, id, &shown.record.fields.sealed_secret).map_err(|error| {
@@ -88,7 +90,7 @@ impl Webhooks {
         id: SubscriptionId,
         change: impl FnOnce(&mut Subscription, DateTime<Utc>) -> Result<(), Problem>,
     ) -> Result<Shown<Subscription>, Problem> {
-        Subscription::require(caller, Subscription::WRITING)?;
+        Subscription::require(caller, Subscription::writing())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let before = transaction.lock::<Subscription>(id).await?;
         let mut after = before.fields.clone();

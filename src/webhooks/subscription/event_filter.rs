@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::callers::Area;
 use crate::events::{Catalogue, UnknownEvent};
 use crate::resources::Input;
 
@@ -35,6 +36,12 @@ impl EventFilter {
     /// The entries, for a sentence.
     pub fn names(&self) -> String {
         if self.0.is_empty() { "all events".to_owned() } else { self.0.join(", ") }
+    }
+
+    /// The parts of a company's data that the wanted events are about.
+    pub fn areas<'a>(&'a self, catalogue: &'a Catalogue) -> impl Iterator<Item = Area> + 'a {
+        let is_wanted = move |area: &Area| catalogue.iter().any(|event| event.area == *area && self.wants(event.name.as_str()));
+        Area::ALL.into_iter().filter(is_wanted)
     }
 
     /// Refuses entries that are not in the catalogue.
@@ -106,6 +113,20 @@ mod tests {
             (&["ord.*"], false),
         ] {
             assert_eq!(parse(entries).unwrap().wants("order.created"), wanted, "{entries:?}");
+        }
+    }
+
+    #[test]
+    fn who_wants_everything_or_events_about_customers_reads_customers() {
+        for (entries, areas) in [
+            (&[][..], &[Area::Customers, Area::Business, Area::Integration][..]),
+            (&["*"], &[Area::Customers, Area::Business, Area::Integration]),
+            (&["customer.*"], &[Area::Customers]),
+            (&["customer.contact_changed", "texts.*"], &[Area::Customers, Area::Integration]),
+            (&["payment.*", "refund.failed"], &[Area::Business]),
+        ] {
+            let catalogue = Catalogue::new(documented());
+            assert_eq!(parse(entries).unwrap().areas(&catalogue).collect::<Vec<_>>(), areas, "{entries:?}");
         }
     }
 

@@ -44,7 +44,7 @@ fields! {
         /// changed.
         #[filtered]
         owner: Option<Owner>,
-        /// Event names, or groups such as order.*. An empty list or * means all events.
+        /// Event names, or groups such as order.*. An empty list or * means all events. It takes the permission to read what they are about.
         #[sample = ["order.*"]]
         events: EventFilter,
         /// Whether deliveries are made, and whether they are held.
@@ -63,7 +63,7 @@ fields! {
         ordering: Ordering,
     }
     by_hand {
-        /// Additional headers of every POST. Responses mask the values.
+        /// Additional headers of every POST. Responses mask the values. A URL with another scheme, host or port needs them again.
         #[sample = {}]
         headers: ExtraHeaders = |webhook| webhook.headers.masked(),
     }
@@ -85,7 +85,7 @@ fields! {
     hidden {
         /// Additional headers of every POST, with masked values.
         headers: Json<ExtraHeaders>,
-        /// The same with their values, encrypted; see `ExtraHeaders::open`. None as long as there never were any.
+        /// The same with their values, encrypted; see `ExtraHeaders::open`. None if there are none.
         #[known as "headers"]
         sealed_headers: Option<Vec<u8>>,
         /// The signing secret, encrypted; see `SigningSecret::open`.
@@ -145,20 +145,26 @@ text_enum! {
 }
 
 impl Subscription {
+    /// Opens the additional headers for the URL that the subscription has now.
+    fn open_headers(&self, key: &ApplicationKey, id: SubscriptionId) -> Result<ExtraHeaders, CannotOpen> {
+        match &self.sealed_headers {
+            Some(sealed) => ExtraHeaders::open(key, id, &self.url, sealed),
+            None => Ok(ExtraHeaders::default()),
+        }
+    }
+
     /// Replaces the additional headers; masked values keep the value they had.
     fn set_headers(&mut self, headers: ExtraHeaders, key: &ApplicationKey, id: SubscriptionId) -> Result<(), CannotOpen> {
-        let before = match &self.sealed_headers {
-            Some(sealed) => ExtraHeaders::open(key, id, sealed),
-            None => Ok(ExtraHeaders::default()),
-        };
+        let before = self.open_headers(key, id);
         let headers = match &before {
             Ok(before) => headers.with_unmasked_values(before),
-            // Headers that were sealed under a lost application key can be replaced, but none of their values can be kept.
+            // Headers that were sealed for another origin or under a lost application key can be replaced, but none of their values can be kept.
             Err(CannotOpen) if headers.has_masked_values() => return Err(CannotOpen),
             Err(CannotOpen) => headers,
         };
         if before.ok().as_ref() != Some(&headers) {
-            (self.headers, self.sealed_headers) = (Json(headers.masked()), Some(headers.seal(key, id)));
+            self.sealed_headers = (!headers.is_empty()).then(|| headers.seal(key, id, &self.url));
+            self.headers = Json(headers.masked());
         }
         Ok(())
     }

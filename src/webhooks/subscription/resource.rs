@@ -4,15 +4,17 @@ use std::mem::take;
 
 use serde_json::{Map, Value};
 
-use crate::callers::{Area, Caller, Owner};
+use crate::callers::{Area, Caller, Owner, Scope};
 use crate::companies;
+use crate::kernel::crypto::CannotOpen;
 use crate::kernel::database::Connection;
-use crate::kernel::error_chain::chain;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::sealed_values::SEND_AGAIN;
 use crate::members;
 use crate::resources::{Editable, Fields, Member, New, Owned, Record, RecordTransaction, Resource};
 use crate::webhooks::endpoint::{ExtraHeaders, SigningSecret};
+use crate::webhooks::engine::whereabouts;
 use crate::webhooks::subscription::{DisabledReason, Status, Subscription, SubscriptionBody, queries};
 use crate::webhooks::{Webhooks, health};
 
@@ -31,6 +33,15 @@ impl Resource for Subscription {
         self.owner.as_ref()
     }
 
+    /// It reads what its events are about. The webhook of an owner gets only events for this owner, which the company has chosen to publish, so
+    /// that reading events is enough.
+    fn reaches(&self, webhooks: &Webhooks) -> Vec<(Area, Scope)> {
+        match self.owner {
+            Some(_) => vec![(Area::Traffic, Scope::Read)],
+            None => self.events.areas(&webhooks.catalogue).map(|area| (area, Scope::Read)).collect(),
+        }
+    }
+
     async fn details(
         webhooks: &Webhooks,
         _: &Caller,
@@ -43,21 +54,24 @@ impl Resource for Subscription {
 }
 
 impl Subscription {
-    /// Completes what a body says: the headers, which are encrypted, and what follows from a changed status.
+    /// Completes what a body says: the headers, which are encrypted, and what follows from a changed status. `before` is what was stored.
     fn complete(
         &mut self,
-        before: Status,
+        before: Option<&Self>,
         headers: Member<ExtraHeaders>,
         id: SubscriptionId,
         transaction: &RecordTransaction<Webhooks>,
     ) -> Result<(), Problem> {
-        if let Member::Sent(headers) = headers {
-            self.set_headers(headers, &transaction.state.key, id).map_err(|error| {
-                tracing::error!(subscription = %id, error = chain(&error), "the additional headers of a webhook could not be changed");
-                Problem::from(ProblemCode::Internal)
-            })?;
-        }
-        match std::mem::replace(&mut self.status, before) {
+        let key = &transaction.state.key;
+        let stays = before.is_some_and(|before| before.url.destination() == self.url.destination());
+        let completed = match headers {
+            Member::Sent(headers) => self.set_headers(headers, key, id),
+            // Nothing changes about the headers, whether they can be decrypted or not.
+            Member::Missing if stays => Ok(()),
+            Member::Missing => self.open_headers(key, id).map(drop),
+        };
+        completed.map_err(|CannotOpen| FieldErrors::one("headers", SEND_AGAIN))?;
+        match std::mem::replace(&mut self.status, before.map_or(Status::Enabled, |before| before.status)) {
             Status::Enabled => self.enable(),
             Status::Paused => self.pause(transaction.now),
             Status::Disabled => self.disable(DisabledReason::Requested, transaction.now),
@@ -78,6 +92,20 @@ async fn leave_room(transaction: &mut RecordTransaction<Webhooks>) -> Result<(),
         return Ok(());
     }
     Err(FieldErrors::one("url", format!("There are {MAX_OF_OWNER} webhooks, and there can be no more. Delete one that is not needed.")))
+}
+
+/// Refuses a caller who moves a webhook that got events which the caller does not reach, although it does not want them any more: those that wait,
+/// and those that are repeated, would be sent to the new URL.
+async fn must_reach_what_it_got(transaction: &mut RecordTransaction<Webhooks>, webhook: &Record<Subscription>) -> Result<(), Problem> {
+    let beyond = match webhook.fields.owner {
+        Some(_) => Vec::new(),
+        None => transaction.state.catalogue.names_beyond(&transaction.caller.grant),
+    };
+    if beyond.is_empty() || !whereabouts::has_any_of(transaction.conn(), webhook.id, &beyond).await? {
+        return Ok(());
+    }
+    let detail = "The webhook got events that you do not reach, and they can still be sent. Create another webhook instead.";
+    Err(Problem::new(ProblemCode::ScopeMissing).detail(detail))
 }
 
 /// The owner of a new webhook. A caller who is restricted to one owner creates webhooks of that owner alone.
@@ -114,7 +142,7 @@ impl Editable for Subscription {
         leave_room(transaction).await?;
         let secret = SigningSecret::generate();
         fields.sealed_secret = secret.seal(&transaction.state.key, id);
-        fields.complete(Status::Enabled, headers, id, transaction)?;
+        fields.complete(None, headers, id, transaction)?;
         Ok(New { fields, shown_once: members! { "secret": secret.reveal() } })
     }
 
@@ -129,7 +157,10 @@ impl Editable for Subscription {
             // Its deliveries are in the log, and would be shown to the new owner.
             return Err(FieldErrors::one("owner", "The owner of a webhook cannot be changed. Create another webhook instead."));
         }
-        fields.complete(before.fields.status, headers, before.id, transaction)?;
+        if fields.url != before.fields.url {
+            must_reach_what_it_got(transaction, before).await?;
+        }
+        fields.complete(Some(&before.fields), headers, before.id, transaction)?;
         Ok(fields)
     }
 }

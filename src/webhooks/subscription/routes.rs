@@ -5,8 +5,7 @@ use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
 
-use crate::callers::Caller;
-use crate::companies::Companies;
+use crate::companies::{Authenticated, Companies};
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::json::JsonOptions;
 use crate::kernel::openapi::{OperationDoc, closed_object};
@@ -82,7 +81,13 @@ async fn disable(
     Ok(webhook.answer(StatusCode::OK))
 }
 
-async fn secret(State(webhooks): State<Webhooks>, caller: Caller, PathId(id): PathId<SubscriptionId>) -> Result<Response, Problem> {
+async fn secret(
+    State(webhooks): State<Webhooks>,
+    authenticated: Authenticated,
+    PathId(id): PathId<SubscriptionId>,
+) -> Result<Response, Problem> {
+    Subscription::require(&authenticated.caller, Subscription::administering())?;
+    let caller = authenticated.admitted().await?;
     let (webhook, secret) = webhooks.reveal_secret(&caller, id).await?;
     Ok(with_secret(webhook, &secret))
 }

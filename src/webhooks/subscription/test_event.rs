@@ -10,10 +10,10 @@ use crate::kernel::openapi::closed_object;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::members;
 use crate::resources::{Record, RecordTransaction, Resource, Shown};
-use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
 use crate::webhooks::engine::enqueue::enqueue;
 use crate::webhooks::subscription::{self, Status, Subscription};
+use crate::webhooks::{Webhooks, by_hand};
 
 /// The member of the data that marks a test.
 const MARKED: &str = "additionalData";
@@ -93,7 +93,7 @@ impl Webhooks {
     /// the webhook itself, or another event with the sample of its type or the data that was given. The event's `additionalData` marks it as a
     /// test.
     pub(super) async fn send_test(&self, caller: &Caller, id: SubscriptionId, test: Test) -> Result<Shown<Delivery>, Problem> {
-        Subscription::require(caller, Subscription::WRITING)?;
+        Subscription::require(caller, Subscription::writing())?;
         let test = test.resolve(&self.catalogue)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let subscription = transaction.lock::<Subscription>(id).await?;
@@ -103,11 +103,12 @@ impl Webhooks {
             Status::Paused => return Err(ProblemCode::WebhookPaused.into()),
             Status::Disabled => return Err(ProblemCode::WebhookDisabled.into()),
         }
+        let now = transaction.now;
+        by_hand::count(transaction.conn(), caller, &[id.uuid()], now).await?;
         let event = match test {
             Some(sample) => publish(&mut transaction, sample, subscription.fields.owner).await?,
             None => announce_itself(&mut transaction, subscription).await?,
         };
-        let now = transaction.now;
         let event = events::address(transaction.conn(), event, id).await?;
         let delivery = enqueue(transaction.conn(), &event, id, now).await?;
         let shown = transaction.show::<Delivery>(delivery).await?;

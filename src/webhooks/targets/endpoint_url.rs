@@ -8,6 +8,7 @@ use axum::http::uri::InvalidUri;
 use serde_json::json;
 use url::{Host, Url};
 
+use crate::kernel::crypto::Destination;
 use crate::resources::{FilterForm, Operand};
 
 /// Maximum length of a URL, in bytes.
@@ -60,6 +61,11 @@ impl EndpointUrl {
     /// The form that the HTTP client takes. It knows fewer characters than the URL standard.
     pub(crate) fn uri(&self) -> Result<Uri, InvalidUri> {
         self.0.parse()
+    }
+
+    /// Where a secret goes that is sent there.
+    pub(crate) fn destination(&self) -> Destination {
+        Destination::origin(&self.url())
     }
 
     pub(crate) fn host(&self) -> Host<String> {

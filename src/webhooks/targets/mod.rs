@@ -64,6 +64,11 @@ impl Targets {
         Self { policy: AddressPolicy::new(opened), resolver }
     }
 
+    /// The same for addresses of another kind, to which other networks are open.
+    pub fn opening(&self, opened: &[IpNet]) -> Self {
+        Self::new(opened, self.resolver.clone())
+    }
+
     /// The check at registration, by a company.
     pub async fn check(&self, company: CompanyId, endpoint: &EndpointUrl) -> Result<(), TargetError> {
         self.addresses(Some(company), &endpoint.host()).await.map(drop)

@@ -2,7 +2,9 @@
 
 mod documented;
 mod floors;
+mod giving;
 mod migrations;
+mod permissions;
 mod portable;
 mod repeated_statements;
 mod secret_comparison;

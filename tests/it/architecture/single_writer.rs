@@ -9,6 +9,7 @@ use crate::support::routes::{Kind, RESOURCES};
 const OTHER_WRITERS: &[(&str, &str, &str)] = &[
     ("api_keys", "companies/queries.rs", "when a key was used, which is no change of the record"),
     ("operators", "operators/queries/mod.rs", "what the command line does, and passwords and sign-ins, which are no change of the record"),
+    ("operators", "operators/queries/bindings.rs", "who an operator is at the identity provider, which is no change of the record"),
     ("operators", "operators/totp/queries.rs", "second factors, which operators set up themselves"),
     (
         "portal_links",

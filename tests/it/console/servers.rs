@@ -33,7 +33,7 @@ impl World {
 async fn a_test_of_a_registration_hook_says_in_words_what_it_answered() {
     let world = World::new().await;
     let (receiver, page, _) = world.hook_with_a_page().await;
-    let mut tab = world.signed_in(Role::Developer).await;
+    let mut tab = world.signed_in(Role::Owner).await;
     let test = format!("{page}/test");
     tab.open(&page).await.says(&format!("href=\"{test}\"")).says(&format!("href=\"{page}/rotate-secret\""));
     tab.open(&test).await.says_nothing_of("name=\"to\"");
@@ -57,7 +57,7 @@ async fn a_test_of_a_registration_hook_says_in_words_what_it_answered() {
 async fn the_secret_of_a_registration_hook_is_rotated_once_and_shown_once() {
     let world = World::new().await;
     let (receiver, page, old) = world.hook_with_a_page().await;
-    let mut tab = world.signed_in(Role::Developer).await;
+    let mut tab = world.signed_in(Role::Owner).await;
     let (rotate, test) = (format!("{page}/rotate-secret"), format!("{page}/test"));
     let form = tab.open(&rotate).await;
     form.says_nothing_of("whsec_");
@@ -86,7 +86,7 @@ async fn the_secret_of_a_registration_hook_is_rotated_once_and_shown_once() {
 async fn a_message_provider_is_tried_and_only_one_that_is_signed_for_gets_a_new_secret() {
     let world = World::new().await;
     let (receiver, page) = world.message_hook_with_a_page().await;
-    let mut tab = world.signed_in(Role::Developer).await;
+    let mut tab = world.signed_in(Role::Owner).await;
     let (rotate, test) = (format!("{page}/rotate-secret"), format!("{page}/test"));
     tab.open(&test).await.says("type=\"tel\"");
     let refused = tab.send(&test, &[("to", "nobody<")]).await;

@@ -131,7 +131,7 @@ async fn a_link_signs_in_once_and_not_for_ever() {
     let world = World::new().await;
     world.operator("ada@acme.example", Role::Owner).await;
     let conn = &mut world.pool.acquire().await.unwrap();
-    let operator = operators::find_by_email(conn, &EmailAddress::parse("ada@acme.example").unwrap()).await.unwrap().unwrap();
+    let operator = operators::find_by_email(conn, world.company, &EmailAddress::parse("ada@acme.example").unwrap()).await.unwrap().unwrap();
     let link = OneTimeLink::create(conn, operator.id, world.clock.now()).await.unwrap();
 
     let mut tab = world.tab();

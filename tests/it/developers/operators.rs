@@ -165,11 +165,48 @@ async fn the_sessions_of_an_operator_are_listed_and_ended() {
 #[tokio::test]
 async fn a_restricted_key_lets_nobody_in() {
     let world = World::new().await;
-    let body = json!({ "name": "CI", "scopes": ["admin"], "expires_at": world.clock.now() + TimeDelta::days(1) });
-    let key = world.api(Method::POST, "/developers/int/v1/api-keys").json(&body).send().await.ok(201)["api_key"].take();
-    let request = || world.request(Method::POST, "/developers/int/v1/operators").key(key["key"].as_str().unwrap());
-    let refused = request().json(&json!({ "email": "eve@acme.example", "role": "viewer" })).send().await;
-    refused.refused(403, "api_key_too_strong");
+    world.operator("bob@acme.example", Role::Support).await;
+    world.operator("dev@acme.example", Role::Developer).await;
+    let bob = format!("/{}", id(&world.operator_called("bob@acme.example").await));
+    let dev = format!("/{}", id(&world.operator_called("dev@acme.example").await));
+    world.operators(Method::PUT, &bob).json(&json!({ "disabled": true })).send().await.ok(200);
+    let key = world.office_key().await;
+    let with = |method: Method, path: &str, body: Value| {
+        world.request(method, &format!("/developers/int/v1/operators{path}")).key(&key).from(World::OFFICE).json(&body).send()
+    };
+    let before = world.changes_of_operators().await;
+    for (method, path, body) in [
+        (Method::POST, String::new(), json!({ "email": "eve@acme.example", "role": "viewer" })),
+        (Method::POST, String::new(), json!({ "email": "eve@acme.example", "role": "viewer", "disabled": true })),
+        (Method::PUT, bob.clone(), json!({ "disabled": false })),
+        (Method::PUT, bob.clone(), json!({ "role": "owner" })),
+        (Method::PUT, dev.clone(), json!({ "role": "support" })),
+        (Method::POST, format!("{dev}/send-link"), json!({})),
+        (Method::POST, format!("{dev}/reset-totp"), json!({})),
+    ] {
+        with(method, &path, body).await.refused(403, "api_key_too_strong");
+    }
+    assert_eq!(world.changes_of_operators().await, before);
+    assert!(world.mailed_key("dev@acme.example").await.is_none());
+
+    // It may take away.
+    with(Method::PUT, &bob, json!({ "name": "Bob", "role": "viewer" })).await.ok(200);
+    with(Method::POST, &format!("{dev}/end-sessions"), json!({})).await.ok(200);
+    with(Method::PUT, &dev, json!({ "disabled": true })).await.ok(200);
+    with(Method::DELETE, &dev, json!({})).await.ok(200);
+}
+
+#[tokio::test]
+async fn each_restriction_of_a_key_is_enough_to_let_nobody_in() {
+    let world = World::new().await;
+    for restriction in [json!({ "expires_at": world.clock.now() + TimeDelta::days(1) }), json!({ "allowed_networks": [World::OFFICE] })] {
+        let mut body = json!({ "name": "CI", "scopes": ["admin"] });
+        body.as_object_mut().unwrap().extend(restriction.as_object().unwrap().clone());
+        let key = world.api(Method::POST, "/developers/int/v1/api-keys").json(&body).send().await.ok(201)["api_key"].take();
+        let request = world.request(Method::POST, "/developers/int/v1/operators").key(key["key"].as_str().unwrap()).from(World::OFFICE);
+        let refused = request.json(&json!({ "email": "eve@acme.example", "role": "viewer" })).send().await;
+        refused.refused(403, "api_key_too_strong");
+    }
     assert_eq!(world.count("select count(*) from operators").await, 0);
 }
 

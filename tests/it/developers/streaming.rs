@@ -1,5 +1,6 @@
 //! Event streams: decisions, section 7, events/stream.
 
+use chrono::TimeDelta;
 use futures::future::{join, join_all};
 use portico::callers::Scope;
 use portico::events;
@@ -173,15 +174,17 @@ async fn a_stream_that_cannot_begin_where_it_should_says_so() {
 }
 
 #[tokio::test]
-async fn a_company_has_twenty_streams_and_one_that_ends_makes_room() {
+async fn a_company_has_twenty_streams_one_key_leaves_some_to_others_and_one_that_ends_makes_room() {
     let world = World::new().await;
     world.publish("order.created").await;
     let mut open = Vec::new();
-    for _ in 0..20 {
+    for _ in 0..16 {
         open.push(world.stream("", None).await);
     }
     let refused = Answer::read(world.stream_of(&world.api_key, "", None).await).await;
     refused.refused(429, "rate_limited");
+    let second = world.key_of(world.company, &[Scope::Read]).await;
+    assert_eq!(world.stream_of(&second, "", None).await.status(), StatusCode::OK);
     let (_, theirs) = world.another_company(&[Scope::Read]).await;
     assert_eq!(world.stream_of(&theirs, "", None).await.status(), StatusCode::OK);
     open.clear();
@@ -200,6 +203,17 @@ async fn streams_end_when_the_service_stops() {
     let ending = futures::future::join(stream.next(), world.lifecycle.stop());
     let (next, ()) = in_time("the stream and the service end", ending).await;
     assert_eq!(next, None);
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_its_api_key() {
+    let world = World::new().await;
+    // The clock of the story stands still, so the key is good while the stream lasts.
+    let guest = json!({ "name": "Guest", "scopes": ["read"], "expires_at": world.clock.now() + TimeDelta::seconds(1) });
+    let key = world.api(Method::POST, "/developers/int/v1/api-keys").json(&guest).send().await.ok(201)["api_key"]["key"].take();
+    let mut response = world.stream_of(key.as_str().unwrap(), "", None).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    in_time("the stream ends", async { while response.chunk().await.unwrap().is_some() {} }).await;
 }
 
 #[tokio::test]
@@ -269,7 +283,7 @@ async fn backlog(world: &World) -> String {
 async fn streams_that_nobody_reads_end_after_their_lifetime_and_make_room() {
     let world = World::with(&[("streams.lifetime", "10s"), ("http.write_timeout", "10m")]).await;
     let start = backlog(&world).await;
-    let mut unread = join_all((0..20).map(|_| unread_stream(&world, &start))).await;
+    let mut unread = join_all((0..16).map(|_| unread_stream(&world, &start))).await;
     for stream in &mut unread {
         let mut status = [0; 12];
         stream.read_exact(&mut status).await.unwrap();

@@ -1,8 +1,10 @@
 //! The program as a whole: its commands, its database, its documents.
 
+mod caches;
 mod conflicts;
 mod documentation;
 mod grants;
+mod inside_networks;
 mod instances;
 mod leases;
 mod migrating;

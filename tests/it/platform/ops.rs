@@ -8,11 +8,47 @@ use serde_json::Value;
 use crate::support::World;
 
 const ALERTS: &str = include_str!("../../../ops/prometheus/alerts.yml");
+const TESTS: &str = include_str!("../../../ops/prometheus/alerts.test.yml");
 const DASHBOARD: &str = include_str!("../../../ops/grafana/portico.json");
 const GUIDE: &str = include_str!("../../../docs/operating.md");
 
 /// The labels that Prometheus adds.
 const OF_PROMETHEUS: [&str; 3] = ["job", "instance", "le"];
+
+/// Counters whose series appear with what they count, and why they cannot be there before. No alert may wait for the first event of one.
+const NOT_FROM_THE_START: [(&str, &str); 4] = [
+    ("portico_http_requests_total", "every route with every method and status"),
+    ("portico_statement_failures_total", "every statement with every reason"),
+    ("portico_events_published_total", "the database says it when it is asked"),
+    ("portico_database_replica_reads_total", "without a standby nothing is read from one"),
+];
+
+fn is_there_from_the_start(counter: &str) -> bool {
+    NOT_FROM_THE_START.iter().all(|(name, _)| *name != counter)
+}
+
+/// A series of the tests of the alerts.
+struct Tested {
+    name: &'static str,
+    /// Its labels without those that Prometheus adds, as the program writes them.
+    labels: Vec<(&'static str, &'static str)>,
+    values: &'static str,
+}
+
+impl Tested {
+    fn read(line: &'static str) -> Option<Self> {
+        let (series, values) = line.trim().strip_prefix("- { series: '")?.strip_suffix("' }")?.split_once("', values: '")?;
+        let (name, labels) = series.strip_suffix('}')?.split_once('{')?;
+        let labels = labels.split(", ").filter_map(|label| label.split_once('=')).filter(|(name, _)| !OF_PROMETHEUS.contains(name));
+        Some(Self { name, labels: labels.collect(), values })
+    }
+
+    /// As the program writes it.
+    fn series(&self) -> String {
+        let labels: Vec<_> = self.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        if labels.is_empty() { self.name.to_owned() } else { format!("{}{{{}}}", self.name, labels.join(",")) }
+    }
+}
 
 /// The metrics in an expression, each with the labels that select of it.
 fn named(expression: &str) -> Vec<(&str, Vec<&str>)> {
@@ -32,13 +68,19 @@ fn named(expression: &str) -> Vec<(&str, Vec<&str>)> {
     found
 }
 
-/// The names in `expressions` that no metric has, and the labels that their metrics do not have.
-fn unknown(expressions: &[&str], metrics: &Metrics) -> Vec<String> {
+/// The names of all series, with their labels.
+fn all_series(metrics: &Metrics) -> BTreeMap<String, &'static [&'static str]> {
     let mut series = BTreeMap::new();
     for metric in metrics.descriptions() {
         let suffixes: &[&str] = if metric.kind.as_str() == "histogram" { &["_bucket", "_sum", "_count"] } else { &[""] };
         series.extend(suffixes.iter().map(|suffix| (format!("{}{suffix}", metric.name), metric.labels)));
     }
+    series
+}
+
+/// The names in `expressions` that no metric has, and the labels that their metrics do not have.
+fn unknown(expressions: &[&str], metrics: &Metrics) -> Vec<String> {
+    let series = all_series(metrics);
     let mut unknown = Vec::new();
     for (name, labels) in expressions.iter().flat_map(|expression| named(expression)) {
         let Some(known) = series.get(name) else {
@@ -74,6 +116,58 @@ async fn dashboard_and_alerts_name_metrics_that_exist() {
     assert_eq!(unknown(&[ALERTS], &metrics), Vec::<String>::new());
     let planted = r#"rate(portico_cakes_total[5m]) + portico_group_size + portico_texts_total{taste="plum", instance=~"a"}"#;
     assert_eq!(unknown(&[planted], &metrics), ["portico_cakes_total", "portico_group_size", "portico_texts_total{taste}"]);
+}
+
+#[tokio::test]
+async fn a_counter_of_known_words_has_its_series_from_the_start() {
+    let metrics = Metrics::new(World::new().await.state.clone());
+    let text = metrics.render();
+    let has_series = |name: &str| text.lines().any(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(['{', ' '])));
+    let counters: Vec<_> = metrics.descriptions().into_iter().filter(|metric| metric.kind.as_str() == "counter").collect();
+    assert!(counters.len() > 20);
+    let missing: Vec<_> = counters.iter().filter(|metric| is_there_from_the_start(&metric.name) && !has_series(&metric.name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    for (name, _) in NOT_FROM_THE_START {
+        assert!(counters.iter().any(|metric| metric.name == name), "there is no counter {name}");
+    }
+    // The first pumping that is noticed, and the first sign-in for which a provider refuses the app, are increases.
+    for series in [
+        r#"portico_texts_total{verdict="pumping"}"#,
+        r#"portico_identity_provider_failures_total{provider="idp_c",reason="credentials_refused"}"#,
+    ] {
+        assert!(text.lines().any(|line| line == format!("{series} 0")), "{series} in {text}");
+    }
+}
+
+#[tokio::test]
+async fn the_alerts_are_tested_with_the_series_as_the_program_makes_them() {
+    let metrics = Metrics::new(World::new().await.state.clone());
+    let (text, known) = (metrics.render(), all_series(&metrics));
+    let tested: Vec<_> = TESTS.lines().filter_map(Tested::read).filter(|tested| tested.name.starts_with("portico_")).collect();
+    assert_eq!(tested.len(), TESTS.matches("series: 'portico_").count(), "all of them were read");
+    for tested in tested {
+        let series = tested.series();
+        let labels: Vec<_> = tested.labels.iter().map(|(name, _)| *name).collect();
+        assert_eq!(known.get(tested.name).map(|labels| labels.to_vec()), Some(labels), "the labels of {series}");
+        if !tested.name.ends_with("_total") {
+            continue;
+        }
+        if is_there_from_the_start(tested.name) {
+            assert!(text.lines().any(|line| line.rsplit_once(' ').is_some_and(|(name, _)| name == series)), "the program has no {series}");
+            assert!(tested.values.starts_with('0'), "{series} begins with 0");
+        } else {
+            assert!(tested.values.starts_with("_ "), "{series} is absent at first");
+        }
+    }
+}
+
+#[test]
+fn every_alert_is_tested_when_it_fires_and_when_it_does_not() {
+    let fires = |name: &str| TESTS.split("- alertname: ").any(|test| test.lines().next() == Some(name) && test.contains("- exp_labels:"));
+    for name in ALERTS.split("- alert: ").skip(1).filter_map(|alert| alert.lines().next()) {
+        assert!(fires(name), "no test lets {name} fire");
+        assert!(TESTS.contains(&format!("{{ alertname: {name}, eval_time: 50m, exp_alerts: [] }}")), "no test lets {name} be silent");
+    }
 }
 
 #[test]

@@ -124,6 +124,26 @@ async fn the_general_limit_counts_the_64_of_an_ipv6_address() {
 }
 
 #[tokio::test]
+async fn the_general_limit_counts_the_48_of_an_ipv6_address_as_well() {
+    let world = World::with(&[("storefront.requests_per_minute", "2")]).await;
+    let ask = |network: u16| world.storefront_get("customers/me").from(&format!("2001:db8:7:{network:x}::1")).send();
+    let mut refused = None;
+    // Thirty-two are allowed, and a few more are regained meanwhile.
+    for network in 0..200 {
+        let answer = ask(network).await;
+        assert!(network >= 32 || answer.status == 401, "{network} is refused");
+        if answer.status == 429 {
+            refused = Some(answer);
+            break;
+        }
+    }
+    let refused = refused.expect("the /48 has a limit");
+    assert_eq!(refused.header("ratelimit-limit"), Some("32"));
+    refused.refused(429, "rate_limited");
+    world.storefront_get("customers/me").from("2001:db8:8::1").send().await.refused(401, "customer_token_invalid");
+}
+
+#[tokio::test]
 async fn every_problem_is_documented_where_its_type_points() {
     let world = World::new().await;
     let list = world.request(Method::GET, "/problems").send().await.ok(200);

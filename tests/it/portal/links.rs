@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use portico::callers::Scope;
 use portico::kernel::client_address::ClientAddress;
-use portico::portal::LinkKey;
+use portico::portal::{LinkKey, SessionToken};
 use reqwest::Method;
 use serde_json::json;
 
@@ -114,6 +114,7 @@ async fn one_link_has_a_bounded_number_of_sessions() {
         tokens.push(world.state.portal.open(&key, ClientAddress::of_this_process()).await.unwrap());
     }
     assert_eq!(world.count("select count(*) from portal_sessions").await, 100);
-    assert!(world.state.portal.find_session(&tokens[0]).await.unwrap().is_none());
-    assert!(world.state.portal.find_session(&tokens[104]).await.unwrap().is_some());
+    let find = async |token: &SessionToken| world.state.portal.find_session(token, ClientAddress::of_this_process()).await;
+    assert!(find(&tokens[0]).await.unwrap().is_none());
+    assert!(find(&tokens[104]).await.unwrap().is_some());
 }

@@ -1,6 +1,7 @@
 //! The pages of the portal, as one of the company's own customers works with them.
 
 use chrono::TimeDelta;
+use portico::callers::Scope;
 use portico::operators::Role;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ const HOSTILE: &str = r#"'"><img src=x onerror=alert(1)><script>alert(2)</script
 
 impl World {
     /// A tab in which the portal of an owner is open.
-    async fn visitor(&self, owner: &str) -> Tab<'_> {
+    pub async fn visitor(&self, owner: &str) -> Tab<'_> {
         let link = self.portal_link(owner).await;
         let mut tab = self.tab();
         let shown = open(&mut tab, &link).await;
@@ -76,6 +77,27 @@ async fn a_visitor_registers_tests_breaks_reads_and_repeats_a_webhook() {
     assert_eq!(deleted.address, "/portal/records/developers/webhooks?done=deleted");
     let changes = world.get("changes?caller=portal_link").await["changes"].take();
     assert!(changes.as_array().unwrap().len() >= 5, "{changes}");
+}
+
+#[tokio::test]
+async fn a_visitor_who_changes_the_url_does_not_get_the_headers_of_the_company_sent_there() {
+    let world = World::new().await;
+    let (hooks, elsewhere) = (world.endpoint("hooks.test").await, world.endpoint("elsewhere.test").await);
+    let headers = json!({ "authorization": "Bearer of-the-company" });
+    let webhook = world.subscribe(&hooks, json!({ "owner": "7", "headers": headers })).await;
+    let mut tab = world.visitor("7").await;
+    let page = format!("/portal/records/developers/webhooks/{}", id(&webhook));
+    let refused = tab.edit(&page, &[("url", &elsewhere.url())]).await;
+    assert_eq!(refused.status, 422);
+    refused.says("Send the value again: the stored one is for another address, or cannot be decrypted.").says_nothing_of("of-the-company");
+    world.publish_to(Some("7"), "a").await;
+    world.deliver().await;
+    assert_eq!((hooks.headers("authorization"), elsewhere.count()), (vec!["Bearer of-the-company".to_owned()], 0));
+    // The visitor may go on without them.
+    tab.edit(&page, &[("url", &elsewhere.url()), ("headers", "")]).await.says("Saved.");
+    world.publish_to(Some("7"), "b").await;
+    world.deliver().await;
+    assert!(!elsewhere.only().headers.contains_key("authorization"));
 }
 
 #[tokio::test]
@@ -206,9 +228,44 @@ async fn opening_begins_a_session_of_its_own_and_ends_the_one_before() {
     open(&mut tab, &seven).await;
     let first = tab.cookies["portico-portal"].clone();
     assert_ne!(first, "planted");
-    open(&mut tab, &eight).await;
-    assert_ne!(tab.cookies["portico-portal"], first);
+    // A page that is loaded again opens its frame anew, with another link of the same owner.
+    for link in [&seven, &world.portal_link("7").await] {
+        let before = tab.cookies["portico-portal"].clone();
+        assert_eq!(open(&mut tab, link).await.address, "/portal/records/developers/webhooks");
+        assert_ne!(tab.cookies["portico-portal"], before);
+    }
     assert_eq!(world.count("select count(*) from portal_sessions").await, 1);
+    tab.send("/portal/open", &[("key", eight["key"].as_str().unwrap()), ("instead", "yes")]).await;
+    assert_eq!(world.count("select count(*) from portal_sessions").await, 1);
+}
+
+#[tokio::test]
+async fn a_link_of_somebody_else_takes_the_place_of_what_is_open_after_a_click_only() {
+    let world = World::new().await;
+    let (_ours, _) = world.subscriber_of("ours.test", "7").await;
+    let (_foreign, _) = world.subscriber_of("foreign.test", "8").await;
+    let (_, stranger) = world.another_company(&[Scope::Admin]).await;
+    let request = world.request(Method::POST, "/developers/int/v1/portal-links").key(&stranger).json(&json!({ "owner": "7" }));
+    let of_stranger = request.send().await.ok(201)["portal_link"].take();
+    let eight = world.portal_link("8").await;
+    let mut tab = world.visitor("7").await;
+    let before = tab.cookies["portico-portal"].clone();
+    for link in [&eight, &of_stranger] {
+        let asked = open(&mut tab, link).await;
+        assert_eq!(asked.status, 409);
+        // No script sends this form by itself.
+        asked.says("Open these instead").says_nothing_of("data-submit-with-fragment").says_nothing_of("foreign.test");
+        assert_eq!(tab.cookies["portico-portal"], before);
+        tab.open("/portal").await.says("ours.test");
+    }
+    let key = ("key", eight["key"].as_str().unwrap());
+    tab.send("/portal/open", &[key, ("instead", "yes")]).await.says("foreign.test").says_nothing_of("ours.test");
+    // Where nothing is open any more, nothing is lost.
+    world.pass(TimeDelta::hours(1));
+    let seven = world.portal_link("7").await;
+    assert_eq!(open(&mut tab, &seven).await.address, "/portal/records/developers/webhooks");
+    // A key of no link is told nothing else.
+    assert_eq!(tab.send("/portal/open", &[("key", "guessed")]).await.status, 401);
 }
 
 #[tokio::test]

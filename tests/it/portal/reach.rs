@@ -109,7 +109,7 @@ async fn every_route_but_those_of_webhooks_refuses_a_visitor() {
 
 #[tokio::test]
 async fn nothing_of_another_owner_or_of_the_company_is_told_or_touched() {
-    let world = World::new().await;
+    let world = World::with(&[("companies.visitor_changes_per_minute", "1000")]).await;
     let own = everything(&world, "ours", Some("7")).await;
     let (other, company) = (everything(&world, "foreign", Some("8")).await, everything(&world, "company", None).await);
     let visit = Visit::of(&world, "7").await;

@@ -2,14 +2,51 @@
 
 use std::time::Duration;
 
-use futures::future::join_all;
+use futures::StreamExt;
+use futures::future::{join, join_all};
+use futures::stream::FuturesUnordered;
 use portico::callers::Scope;
 use reqwest::Method;
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::support::World;
 use crate::support::gateways::paid;
+use crate::support::routes::{NOBODY, all_routes};
+use crate::support::waiting::in_time;
+
+/// The bytes of a body that is announced.
+const ANNOUNCED: usize = 100;
+
+/// A request whose body does not come.
+struct WithoutBody(TcpStream);
+
+impl WithoutBody {
+    async fn send(world: &World, method: &Method, path: &str, key: &str) -> Self {
+        let mut stream = TcpStream::connect(world.address).await.unwrap();
+        let head = format!("{method} {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\ncontent-type: application/json");
+        stream.write_all(format!("{head}\r\ncontent-length: {ANNOUNCED}\r\n\r\n").as_bytes()).await.unwrap();
+        Self(stream)
+    }
+
+    /// The status of the answer.
+    async fn status(&mut self) -> String {
+        let mut line = [0; 12];
+        in_time("the answer", self.0.read_exact(&mut line)).await.unwrap();
+        String::from_utf8_lossy(&line[9..]).into_owned()
+    }
+
+    /// At last, the body.
+    async fn complete(&mut self, body: &str) {
+        self.0.write_all(format!("{body:ANNOUNCED$}").as_bytes()).await.unwrap();
+    }
+}
+
+fn with_bodies() -> impl Iterator<Item = (Method, String)> {
+    all_routes(NOBODY).into_iter().filter(|(method, _)| matches!(*method, Method::POST | Method::PUT))
+}
 
 #[tokio::test]
 async fn a_company_has_so_many_requests_a_minute_with_all_its_keys() {
@@ -30,6 +67,137 @@ async fn a_company_has_so_many_requests_a_minute_with_all_its_keys() {
     assert_eq!(ask("key_nobody").await.header("ratelimit-limit"), None);
     // Callbacks have a limit of their own.
     world.request(Method::POST, "/webhooks").key(&world.api_key).json(&paid("evt_1")).send().await.refused(404, "gateway_not_configured");
+}
+
+#[tokio::test]
+async fn one_key_leaves_requests_of_the_minute_to_the_others_of_its_company() {
+    let world = World::with(&[("companies.requests_per_minute", "10")]).await;
+    let weak = world.key_of(world.company, &[Scope::Callbacks]).await;
+    let ask = |key: &str| world.request(Method::GET, "/fleet/int/v1/orders").key(key).send();
+    for _ in 0..8 {
+        ask(&weak).await.refused(403, "scope_missing");
+    }
+    ask(&weak).await.refused(429, "rate_limited");
+    // What its scope does not allow took nothing of the company's minute.
+    let answer = ask(&world.api_key).await;
+    assert_eq!((answer.header("ratelimit-limit"), answer.header("ratelimit-remaining")), (Some("8"), Some("7")));
+    for _ in 0..7 {
+        ask(&world.api_key).await.ok(200);
+    }
+    ask(&world.api_key).await.refused(429, "rate_limited");
+    let second = world.key_of(world.company, &[Scope::Read]).await;
+    for _ in 0..2 {
+        ask(&second).await.ok(200);
+    }
+    ask(&second).await.refused(429, "rate_limited");
+}
+
+#[tokio::test]
+async fn twelve_bodies_that_do_not_come_stop_nobody() {
+    let world = World::new().await;
+    let weak = world.key_of(world.company, &[Scope::Callbacks]).await;
+    for _ in 0..12 {
+        let mut refused = WithoutBody::send(&world, &Method::POST, "/fleet/int/v1/orders", &weak).await;
+        assert_eq!(refused.status().await, "403", "before its body");
+    }
+    let writing = world.key_of(world.company, &[Scope::Write]).await;
+    let mut slow = Vec::new();
+    for _ in 0..12 {
+        slow.push(WithoutBody::send(&world, &Method::POST, "/fleet/int/v1/orders", &writing).await);
+    }
+    for _ in 0..20 {
+        let asked = world.api(Method::GET, "/fleet/int/v1/orders").send();
+        timeout(Duration::from_secs(2), asked).await.expect("no turn is taken before the body").ok(200);
+    }
+    for one in &mut slow {
+        one.complete("{}").await;
+        assert_eq!(one.status().await, "201");
+    }
+}
+
+#[tokio::test]
+async fn one_key_has_so_many_bodies_on_their_way_and_leaves_places_to_others() {
+    let world = World::new().await;
+    let [first, second] = [world.key_of(world.company, &[Scope::Write]).await, world.key_of(world.company, &[Scope::Write]).await];
+    let mut slow = Vec::new();
+    for _ in 0..125 {
+        slow.push(WithoutBody::send(&world, &Method::POST, "/fleet/int/v1/orders", &first).await);
+    }
+    let mut answers: FuturesUnordered<_> = slow.iter_mut().map(|one| one.status()).collect();
+    for _ in 0..5 {
+        assert_eq!(answers.next().await.as_deref(), Some("429"), "120 are on their way");
+    }
+    drop(answers);
+    let mut other = WithoutBody::send(&world, &Method::POST, "/fleet/int/v1/orders", &second).await;
+    other.complete("{}").await;
+    assert_eq!(other.status().await, "201");
+}
+
+#[tokio::test]
+async fn no_callback_of_a_stranger_is_waited_for() {
+    let world = World::new().await;
+    let path = format!("/webhooks/{NOBODY}");
+    assert_eq!(WithoutBody::send(&world, &Method::POST, &path, "nobody").await.status().await, "404", "no gateway has this id");
+    assert_eq!(WithoutBody::send(&world, &Method::POST, "/webhooks", "nobody").await.status().await, "401");
+}
+
+#[tokio::test]
+async fn no_route_waits_for_the_body_of_a_key_without_its_scope() {
+    let world = World::new().await;
+    let weak = world.key_of(world.company, &[Scope::Callbacks]).await;
+    for (method, path) in with_bodies() {
+        let mut refused = WithoutBody::send(&world, &method, &path, &weak).await;
+        assert_eq!(refused.status().await, "403", "{method} {path}");
+    }
+    let reading = world.key_of(world.company, &[Scope::Read]).await;
+    assert_eq!(WithoutBody::send(&world, &Method::POST, "/webhooks", &reading).await.status().await, "403");
+}
+
+#[tokio::test]
+async fn no_route_with_a_body_begins_before_its_turn() {
+    let world = World::with(&[("companies.concurrent_requests", "1")]).await;
+    let mut slow = world.pool.begin().await.unwrap();
+    sqlx::query("lock table fleets").execute(&mut *slow).await.unwrap();
+    let meanwhile = async {
+        world.somebody_waits().await;
+        let mut begun = Vec::new();
+        // Two of these are fewer than may wait.
+        for routes in with_bodies().collect::<Vec<_>>().chunks(35) {
+            let asked = routes.iter().map(async |(method, path)| {
+                let asked = world.api(method.clone(), path).json(&json!({})).send();
+                (path, timeout(Duration::from_millis(200), asked).await.is_ok())
+            });
+            begun.extend(join_all(asked).await.into_iter().filter(|(_, answered)| *answered).map(|(path, _)| path.clone()));
+        }
+        slow.rollback().await.unwrap();
+        begun
+    };
+    let (served, begun) = join(world.api(Method::GET, "/fleet/int/v1/fleets").send(), meanwhile).await;
+    served.ok(200);
+    // They read something else before: the parameters, and the kind of the body.
+    assert_eq!(begun, ["/storefront/int/v1/customers/import", "/storefront/int/v1/tokens/introspect"]);
+}
+
+#[tokio::test]
+async fn slow_requests_of_one_key_leave_turns_to_the_others_of_its_company() {
+    let world = World::new().await;
+    let second = world.key_of(world.company, &[Scope::Read]).await;
+    let mut slow = world.pool.begin().await.unwrap();
+    sqlx::query("lock table orders").execute(&mut *slow).await.unwrap();
+    let search = || world.api(Method::GET, "/fleet/int/v1/orders?query=nothing").send();
+    let searches = join_all((0..40).map(|_| search()));
+    let meanwhile = async {
+        world.somebody_waits().await;
+        for _ in 0..5 {
+            let asked = world.request(Method::GET, "/fleet/int/v1/fleets").key(&second).send();
+            timeout(Duration::from_secs(2), asked).await.expect("another key has a turn").ok(200);
+        }
+        slow.rollback().await.unwrap();
+    };
+    let (searched, ()) = join(searches, meanwhile).await;
+    for answer in searched {
+        answer.ok(200);
+    }
 }
 
 #[tokio::test]
@@ -70,7 +238,8 @@ async fn a_line_has_an_end() {
     for answer in refused {
         answer.refused(429, "rate_limited");
     }
-    assert!(served.len() >= 101, "{}", served.len());
+    // The other places to wait are for other keys.
+    assert!(served.len() >= 81, "{}", served.len());
 }
 
 #[tokio::test]

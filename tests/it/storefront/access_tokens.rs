@@ -76,6 +76,17 @@ async fn a_service_verifies_who_the_customer_is_without_asking() {
 }
 
 #[tokio::test]
+async fn a_token_does_not_outlive_its_session() {
+    let world = World::with(&[ISSUER, ("storefront.session_lifetime", "1h")]).await;
+    let ada = token(&world.register(EMAIL).await);
+    world.pass(TimeDelta::minutes(58));
+    let answer = issue(&world, &ada).await;
+    assert_eq!(answer["expires_in"], 120);
+    let claims = Service::of(&world, world.company, world.store).await.claims(answer["access_token"].as_str().unwrap()).unwrap();
+    assert_eq!(claims["exp"], world.clock.now().timestamp() + 120);
+}
+
+#[tokio::test]
 async fn a_token_of_one_company_or_store_is_none_of_another() {
     let world = World::with(&[ISSUER]).await;
     let ada = token(&world.register(EMAIL).await);

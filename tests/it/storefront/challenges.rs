@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use futures::future::join_all;
+use portico::callers::Scope;
 use reqwest::Method;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::support::challenge_service::{ChallengeService, SITE_KEY};
 use crate::support::customers::{EMAIL, PASSWORD, PHONE, ask_to_register, token};
+use crate::support::held_answers::HeldAnswers;
 use crate::support::{Answer, World};
 
 /// What the app does after `challenge_required`: it repeats the request with the token.
@@ -252,4 +255,73 @@ async fn a_service_that_does_not_answer_holds_nobody_and_lifts_nothing() {
     let asked = ask_to_register(&strict, "+12015550177").await.refused(403, "challenge_required");
     assert_eq!((&asked["kind"], &asked["site_key"]), (&json!("attestation"), &Value::Null));
     with_token(&strict, "+12015550177", "solved").await.refused(503, "provider_unavailable");
+}
+
+#[tokio::test]
+async fn odd_tokens_of_one_shop_have_the_service_skipped_for_nobody() {
+    let service = ChallengeService::start().await;
+    let world = service.world(&[]).await;
+    pump(&world).await;
+    let odd = async || {
+        for number in 0..8 {
+            with_token(&world, PHONE, &format!("odd-{number}")).await.refused(423, "texts_paused");
+        }
+        assert_eq!(service.asked().await, 8, "it is asked about each");
+    };
+    for status in [400, 403] {
+        service.refuse(status).await;
+        odd().await;
+    }
+    service.cannot_say().await;
+    odd().await;
+    service.forget_what_it_has_seen().await;
+    with_token(&world, PHONE, "solved-1").await.ok(200);
+
+    // Time-outs and its own failures are what counts.
+    service.refuse(500).await;
+    for number in 0..8 {
+        with_token(&world, "+12015550124", &format!("odd-{number}")).await.refused(423, "texts_paused");
+    }
+    assert_eq!(service.asked().await, 5);
+}
+
+#[tokio::test]
+async fn a_flood_of_tokens_at_one_store_leaves_places_to_the_stores_of_others() {
+    let answered = CancellationToken::new();
+    let service = HeldAnswers::start(&answered, 200, &json!({ "success": true, "error-codes": [] })).await;
+    let url = service.url();
+    let settings = [
+        ("storefront.challenge.kind", "turnstile"),
+        ("storefront.challenge.verify_url", url.as_str()),
+        ("storefront.challenge.site_key", SITE_KEY),
+        ("storefront.challenge.secret", "secret"),
+        ("storefront.challenge.timeout", "60s"),
+    ];
+    let world = World::with(&settings).await;
+    let (other, api_key) = world.another_company(&Scope::ALL).await;
+    let (store, key) = world.store_of(other).await;
+    set_store(&world, json!({ "challenge": "always" })).await;
+    let path = format!("/storefront/int/v1/stores/{store}");
+    world.request(Method::PUT, &path).key(&api_key).json(&json!({ "challenge": "always" })).send().await.ok(200);
+
+    let ask = |key: &str, number: usize| {
+        let login = json!({ "identity": format!("customer-{number}@acme.example"), "password": PASSWORD });
+        let request = world.storefront("customers/login").key(key).from(&format!("8.8.4.{number}"));
+        request.header("portico-challenge", &format!("solved-{number}")).json(&login).send()
+    };
+    let flood = join_all((0..16).map(|number| ask(&world.store_key, number)));
+    let meanwhile = async {
+        service.is_asked(16).await;
+        for number in 16..20 {
+            ask(&world.store_key, number).await.refused(503, "overloaded");
+        }
+        let letting_go = async {
+            service.is_asked(17).await;
+            answered.cancel();
+        };
+        tokio::join!(ask(&key, 20), letting_go).0
+    };
+    let (flood, of_other) = tokio::join!(flood, meanwhile);
+    of_other.refused(401, "credentials_invalid");
+    assert!(flood.iter().all(|answer| answer.body["code"] == "credentials_invalid"), "{flood:?}");
 }

@@ -46,6 +46,35 @@ async fn an_ipv6_network_is_one_address() {
 }
 
 #[tokio::test]
+async fn another_64_for_every_guess_does_not_help_within_a_48() {
+    let world = World::with(&[("storefront.failures_per_address", "2")]).await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    for number in 0..32 {
+        login_from(&world, &format!("2001:db8:7:{number:x}::1"), &nobody(number), PASSWORD).await.refused(401, "credentials_invalid");
+    }
+    let refusal = login_from(&world, "2001:db8:7:ffff::1", EMAIL, PASSWORD).await.refused(429, "guesses_exceeded");
+    assert_eq!(refusal["retry_after"], 900);
+    assert_eq!(world.count("select count(*) from wrong_passwords").await, 32);
+    // Another customer of the hoster is not refused.
+    login_from(&world, "2001:db8:8::1", EMAIL, PASSWORD).await.ok(200);
+    world.pass(TimeDelta::minutes(15));
+    login_from(&world, "2001:db8:7:ffff::1", EMAIL, PASSWORD).await.ok(200);
+}
+
+#[tokio::test]
+async fn who_signs_in_after_all_has_not_failed_for_the_48_either() {
+    let world = World::with(&[("storefront.failures_per_address", "2")]).await;
+    // Phones of a mobile carrier, each with a /64 of its own.
+    for number in 0..34 {
+        let (identity, phone) = (nobody(number), format!("2001:db8:7:{number:x}::1"));
+        world.register_with(&identity, json!({ "password": PASSWORD })).await;
+        login_from(&world, &phone, &identity, "wrong password").await.refused(401, "credentials_invalid");
+        login_from(&world, &phone, &identity, PASSWORD).await.ok(200);
+    }
+    assert_eq!(world.count("select coalesce(sum(cardinality(hits)), 0)::bigint from rate_limits where bucket like 'failures:%'").await, 0);
+}
+
+#[tokio::test]
 async fn codes_passwords_resets_and_identity_tokens_count_together() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[("storefront.failures_per_address", "12")]).await;

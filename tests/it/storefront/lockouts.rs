@@ -219,6 +219,27 @@ async fn one_address_locks_a_customer_out_twice_a_day_at_most() {
 }
 
 #[tokio::test]
+async fn a_48_locks_a_customer_out_no_oftener_than_one_address() {
+    let world = World::new().await;
+    ada(&world).await;
+    let mut network = 0;
+    let mut guess = async || {
+        network += 1;
+        login_from(&world, &format!("2001:db8:7:{network:x}::1"), EMAIL, "wrong password").await
+    };
+    for minutes in [15, 60] {
+        for _ in 0..10 {
+            guess().await.refused(401, "credentials_invalid");
+        }
+        world.pass(TimeDelta::minutes(minutes));
+    }
+    for _ in 0..30 {
+        guess().await.refused(429, "guesses_exceeded");
+    }
+    login(&world, EMAIL, PASSWORD).await.ok(200);
+}
+
+#[tokio::test]
 async fn a_customer_is_known_by_twenty_devices_for_ninety_days() {
     let world = World::new().await;
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;

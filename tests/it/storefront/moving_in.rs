@@ -6,7 +6,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::World;
-use crate::support::customers::{EMAIL, MOVED_HASH, MOVED_PASSWORD, PHONE, login};
+use crate::support::customers::{EMAIL, MOVED_HASH, MOVED_PASSWORD, PHONE, login, me};
+use crate::support::identity_provider::{IdentityProvider, sign_in_with_a};
 use crate::support::program::{portico, printed};
 
 fn file(customers: &[Value]) -> String {
@@ -187,6 +188,33 @@ async fn a_contact_is_proven_only_if_the_file_says_so_and_the_importer_vouches()
 }
 
 #[tokio::test]
+async fn a_link_that_nobody_vouches_for_leads_nobody_into_an_account_that_another_password_opens() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    let writing = world.key_of(world.company, &[Scope::Write]).await;
+    let link = json!([{ "provider": "idp_a", "subject": "7" }]);
+    let planted = json!({ "external_id": "17", "email": EMAIL, "password_hash": MOVED_HASH, "providers": link });
+    let path = format!("/storefront/int/v1/customers/import?store={}", world.store);
+    let request = world.request(Method::POST, &path).key(&writing).header("content-type", "application/x-ndjson");
+    let report = request.body(file(&[planted])).send().await.ok(200)["import"].take();
+    assert_eq!(report["created"], 0);
+    assert!(report["refused"][0]["reasons"]["providers"][0].as_str().unwrap().contains("vouches"), "{report}");
+    // The person signs in for the first time, to an account of their own.
+    let ada = sign_in_with_a(&world, "7").await;
+    assert_eq!((&me(&world, &ada).await["email"], world.count("select count(*) from customers").await), (&json!(null), 1));
+    login(&world, EMAIL, MOVED_PASSWORD).await.refused(401, "credentials_invalid");
+}
+
+#[tokio::test]
+async fn a_link_that_the_importer_vouches_for_signs_its_customer_in() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    let ada = json!({ "external_id": "17", "name": "Ada", "providers": [{ "provider": "idp_a", "subject": "7" }] });
+    assert_eq!(import(&world, "&vouch=true", &file(&[ada])).await["created"], 1);
+    assert_eq!(me(&world, &sign_in_with_a(&world, "7").await).await["name"], "Ada");
+}
+
+#[tokio::test]
 async fn a_dry_run_tells_what_would_be_and_stores_nothing() {
     let world = World::new().await;
     let lines = file(&[json!({ "external_id": "1", "email": EMAIL }), json!({ "external_id": "2", "email": EMAIL })]);
@@ -253,4 +281,9 @@ async fn the_command_imports_a_file_and_fails_if_a_line_was_refused() {
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "0 customers created, 1 known, 1 lines refused\n");
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(told.contains("line 2: email: Another customer has this email.") && told.contains("1 line was refused"), "{told}");
+    // Nor does the command take a link without vouching.
+    std::fs::write(path, file(&[json!({ "external_id": "3", "providers": [{ "provider": "idp_a", "subject": "7" }] })])).unwrap();
+    assert_eq!(portico(&arguments[..5], &settings).output().await.unwrap().status.code(), Some(4));
+    let vouching = [&arguments[..5], &["--vouch"]].concat();
+    assert_eq!(portico(&vouching, &settings).output().await.unwrap().status.code(), Some(0));
 }

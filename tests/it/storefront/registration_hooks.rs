@@ -355,7 +355,7 @@ async fn a_store_has_one_hook_which_concerns_no_other_store() {
 async fn the_console_makes_one_and_shows_its_secret_once() {
     let world = World::new().await;
     let receiver = world.endpoint("hook.test").await;
-    let mut tab = world.signed_in(Role::Developer).await;
+    let mut tab = world.signed_in(Role::Owner).await;
     tab.open("/console/records/storefront/registration-hooks").await.says("Registration hooks");
     let (store, url) = (world.store.to_string(), receiver.url());
     let form = [("store", store.as_str()), ("url", url.as_str()), ("status", "active"), ("on_failure", "refuse")];

@@ -253,6 +253,27 @@ async fn five_requests_a_minute_for_one_store_key_and_address() {
 }
 
 #[tokio::test]
+async fn eighty_requests_a_minute_for_one_store_key_and_48() {
+    let world = World::new().await;
+    let ask = |number: u32, from: String| {
+        let body = json!({ "identity": format!("customer{number}@example.com") });
+        world.storefront("customers/request-creation-code").json(&body).from(&from).send()
+    };
+    for number in 0..80 {
+        ask(number, format!("2001:db8:7:{number:x}::1")).await.ok(200);
+    }
+    let answer = ask(80, "2001:db8:7:ffff::1".to_owned()).await;
+    assert_eq!((answer.header("ratelimit-limit"), answer.header("ratelimit-remaining")), (Some("80"), Some("0")));
+    answer.refused(429, "rate_limited");
+    ask(80, "2001:db8:8::1".to_owned()).await.ok(200);
+    // What was refused is not counted for its /64.
+    world.pass(TimeDelta::seconds(61));
+    for number in 81..86 {
+        ask(number, "2001:db8:7:ffff::1".to_owned()).await.ok(200);
+    }
+}
+
+#[tokio::test]
 async fn parallel_requests_do_not_pass_the_limit_together() {
     let world = World::new().await;
     let requests = (0..30).map(|number| {

@@ -175,6 +175,27 @@ async fn a_failing_provider_is_skipped_until_a_trial_succeeds() {
 }
 
 #[tokio::test]
+async fn texts_that_a_provider_refuses_have_it_skipped_for_nobody() {
+    // Content that is filtered, and a text that is too long: another company's wording is no reason to skip the provider.
+    let (first, twilio) = twilio::provider(twilio::refused(400, 30007)).await;
+    let (second, vonage) = vonage::provider(vonage::refused(12)).await;
+    let (third, http) = http::provider(http::accepted()).await;
+    let world = world("twilio,vonage,http", &[twilio, vonage, http], &[("sms.breaker.opens_after", "1")]).await;
+    for (number, expected) in [("+12015510101", 1), ("+12015520101", 2), ("+12015530101", 3)] {
+        ask_to_register(&world, number).await.ok(200);
+        assert_eq!((asked(&first).await, asked(&second).await, asked(&third).await), (expected, expected, expected), "{number}");
+    }
+    // An account that may not send is.
+    let (first, vonage) = vonage::provider(vonage::refused(9)).await;
+    let (_second, http) = http::provider(http::accepted()).await;
+    let world = self::world("vonage,http", &[vonage, http], &[("sms.breaker.opens_after", "1")]).await;
+    for number in ["+12015510101", "+12015520101"] {
+        ask_to_register(&world, number).await.ok(200);
+    }
+    assert_eq!(asked(&first).await, 1);
+}
+
+#[tokio::test]
 async fn if_every_provider_fails_the_response_is_502_and_each_further_text_tries_one() {
     let (first, twilio) = twilio::provider(out_of_service()).await;
     let (second, vonage) = vonage::provider(out_of_service()).await;

@@ -71,6 +71,16 @@ impl ChallengeService {
         self.mount(ResponseTemplate::new(503)).await;
     }
 
+    /// From now on it answers every token with this status and a page, as what stands in front of a service does to an odd one.
+    pub async fn refuse(&self, status: u16) {
+        self.mount(ResponseTemplate::new(status).set_body_string("<html>odd</html>")).await;
+    }
+
+    /// From now on it says of every token that it cannot say.
+    pub async fn cannot_say(&self) {
+        self.mount(ResponseTemplate::new(200).set_body_json(json!({ "success": false, "error-codes": ["internal-error"] }))).await;
+    }
+
     /// From now on it takes so long to answer.
     pub async fn take(&self, time: Duration) {
         self.mount(ResponseTemplate::new(200).set_body_json(vouched_for(HOST)).set_delay(time)).await;

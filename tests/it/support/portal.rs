@@ -37,6 +37,6 @@ impl World {
         let link = self.portal_link(owner).await;
         let key = LinkKey::claimed(link["key"].as_str().unwrap());
         let token = self.state.portal.open(&key, ClientAddress::of_this_process()).await.unwrap();
-        self.state.portal.find_session(&token).await.unwrap().unwrap().caller(None)
+        self.state.portal.find_session(&token, ClientAddress::of_this_process()).await.unwrap().unwrap().caller(None)
     }
 }

@@ -213,11 +213,11 @@ impl Service {
         std::fs::read_dir(format!("/proc/{}/task", self.child.id().unwrap())).unwrap().map(|entry| entry.unwrap().path())
     }
 
-    /// The resident memory, in MiB.
+    /// The memory that it has allocated and uses, in MiB. Pages of the executable, which the system may drop, do not count.
     #[cfg(target_os = "linux")]
     pub fn memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id().unwrap())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
         line.trim().split(' ').next().unwrap().parse::<u64>().unwrap() / 1024
     }
 }

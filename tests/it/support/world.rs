@@ -25,7 +25,7 @@ use portico::storefront::{self, StoreBody, StoreRecord, Stores};
 use portico::webhooks::Resolver;
 use reqwest::Method;
 use secrecy::ExposeSecret;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::Answer;
 use crate::support::database as databases;
@@ -259,6 +259,10 @@ impl World {
             ("http.trusted_proxies", "127.0.0.1/32"),
             // Subscribers listen on loopback, with certificates of the tests' own authority.
             ("webhooks.allowed_networks", "127.0.0.0/8"),
+            ("storefront.allowed_networks.registration_hooks", "127.0.0.0/8"),
+            ("storefront.allowed_networks.identity_providers", "127.0.0.0/8"),
+            ("storefront.allowed_networks.message_providers", "127.0.0.0/8"),
+            ("storefront.allowed_networks.mail_servers", "127.0.0.0/8"),
             ("webhooks.extra_root_certificates", receiver::authority().certificate_path().to_str().unwrap()),
         ];
         let config = Config::with_file(file, &[&usual, changes].concat()).unwrap();
@@ -335,6 +339,17 @@ impl World {
             sqlx::query("update api_keys set scopes = '{}' where id = $1").bind(id.uuid()).execute(&self.pool).await.unwrap();
         }
         key
+    }
+
+    /// The one address from which an office key may be used.
+    pub const OFFICE: &str = "203.0.113.9";
+
+    /// Creates an API key with every scope that may be used from the office alone, for four hours.
+    pub async fn office_key(&self) -> String {
+        let end = self.clock.now() + TimeDelta::hours(4);
+        let body = json!({ "name": "Office", "scopes": ["admin"], "allowed_networks": [Self::OFFICE], "expires_at": end });
+        let made = self.api(Method::POST, "/developers/int/v1/api-keys").json(&body).send().await.ok(201);
+        made["api_key"]["key"].as_str().unwrap().to_owned()
     }
 
     /// Creates another store of the company; returns its id and key.

@@ -5,6 +5,7 @@ mod chains;
 mod claiming_ahead;
 mod delivering;
 mod delivery_log;
+mod destinations;
 mod direct_claims;
 mod endpoints;
 mod explaining;

@@ -25,7 +25,7 @@ async fn an_operator_works_in_a_browser() {
     // The link of the greeting: its key is filled in from behind the #, and is gone from the address.
     world.operator("ada@acme.example", Role::Owner).await;
     let conn = &mut world.pool.acquire().await.unwrap();
-    let operator = operators::find_by_email(conn, &EmailAddress::parse("ada@acme.example").unwrap()).await.unwrap().unwrap();
+    let operator = operators::find_by_email(conn, world.company, &EmailAddress::parse("ada@acme.example").unwrap()).await.unwrap().unwrap();
     let link = OneTimeLink::create(conn, operator.id, world.clock.now()).await.unwrap();
     browser.goto(&format!("/console/sign-in/once#{}", link.reveal())).await;
     until("the key is gone from the address", async || browser.path().await == "/console/sign-in/once").await;

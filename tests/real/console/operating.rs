@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::support::World;
 use crate::support::browser::Browser;
+use crate::support::console::PASSWORD;
 use crate::support::receiver::Reply;
 
 /// Registers an endpoint, sees a test arrive, breaks it and reads why, sends again, pauses, resumes and rotates.
@@ -63,6 +64,10 @@ async fn operate(world: &World, browser: &Browser) {
 
     browser.click("details.menu summary[aria-label]").await;
     browser.click("a[href$='/rotate-secret']").await;
+    // The sign-in was ten minutes ago, and the new secret is shown.
+    browser.says("Confirm that it is you").await;
+    browser.enter("#proof", PASSWORD).await;
+    browser.click("main form button.primary").await;
     browser.says("A new secret is made").await;
     browser.click("main form button.primary").await;
     browser.says("This is the new secret.").await;

@@ -1,10 +1,12 @@
 //! What the script adds to pages, in a real browser.
 
+use chrono::TimeDelta;
 use portico::operators::Role;
 use serde_json::json;
 
 use crate::support::World;
 use crate::support::browser::Browser;
+use crate::support::console::PASSWORD;
 use crate::support::fleet::id;
 use crate::support::waiting::until;
 
@@ -49,6 +51,29 @@ async fn pages_change_and_forms_are_answered_in_place() {
     assert!(!page.contains("done="), "{page}");
     browser.client.back().await.unwrap();
     browser.arrives_at("/console/records/fleet/drivers/new").await;
+    browser.has_nothing_to_complain_of().await;
+    browser.client.clone().close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_somebody_has_typed_is_there_again_when_they_have_confirmed() {
+    let world = World::new().await;
+    let Some(browser) = Browser::open(&world).await else { return };
+    world.operator("ada@acme.example", Role::Owner).await;
+    browser.sign_in("ada@acme.example").await;
+    browser.goto("/console/records/developers/api-keys/new").await;
+    browser.enter("main [name=name]", "Backend").await;
+    world.pass(TimeDelta::minutes(10));
+    browser.click("main button.primary").await;
+    browser.sees("#proof").await;
+    browser.enter("#proof", "another horse battery").await;
+    browser.click("main button.primary").await;
+    browser.says("The password is not right.").await;
+    browser.enter("#proof", PASSWORD).await;
+    browser.click("main button.primary").await;
+    browser.sees("main [name=name]").await;
+    assert_eq!(browser.run("return document.querySelector('main [name=name]').value").await, json!("Backend"));
+    browser.arrives_at("/console/records/developers/api-keys/new").await;
     browser.has_nothing_to_complain_of().await;
     browser.client.clone().close().await.unwrap();
 }

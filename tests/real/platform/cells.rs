@@ -13,6 +13,7 @@ use reqwest::{Method, StatusCode};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::support::console::PASSWORD;
 use crate::support::customers::{PHONE, token};
@@ -20,7 +21,7 @@ use crate::support::own_postgres::OwnPostgres;
 use crate::support::program::{Service, printed, refused};
 use crate::support::receiver::Reply;
 use crate::support::waiting::until;
-use crate::support::{World, database, socket_server};
+use crate::support::{Answer, World, database, socket_server};
 
 /// Serves the cells of these worlds at one address, to which all their requests go from now on.
 pub(super) fn behind_one_address(worlds: &mut [(&str, &mut World)]) -> Cells {
@@ -90,6 +91,48 @@ async fn a_key_that_is_revoked_and_one_that_is_new_are_seen_in_every_cell() {
     list().await.refused(401, "api_key_invalid");
 }
 
+/// Asks until the client has asked too often, which takes more tries than `allowed` and at most `most`: it regains ten a second.
+async fn until_limited((allowed, most): (usize, usize), ask: impl AsyncFn(usize) -> Answer) {
+    for number in 0..most {
+        let answer = ask(number).await;
+        if answer.status == StatusCode::TOO_MANY_REQUESTS {
+            assert!(number >= allowed, "only {number} are allowed");
+            return;
+        }
+    }
+    panic!("{most} are allowed");
+}
+
+#[tokio::test]
+async fn what_no_cell_knows_is_looked_up_in_them_only_so_often() {
+    let (a, b, _) = two(&[]).await;
+    let key = b.key_of(b.company, &Scope::ALL).await;
+    let (villain, other) = ("203.0.113.66", "203.0.113.67");
+    let list = async |key: &str, from: &str| a.request(Method::GET, "/developers/int/v1/webhooks").key(key).from(from).send().await;
+    list(&key, villain).await.ok(200);
+    until_limited((600, 5_000), async |number| list(&format!("key_{number:040}"), villain).await).await;
+    // What else no cell knows counts together with keys: the gateway of a callback, the address of an operator, the key of a link.
+    let gateway = async |number: usize| {
+        let path = format!("/webhooks/{}", Uuid::from_u128(1 + number as u128));
+        a.request(Method::POST, &path).from(villain).body("{}").send().await
+    };
+    until_limited((0, 200), gateway).await;
+    for (page, form) in [("/console/sign-in", "email=nobody@acme.example&password=x"), ("/portal/open", "key=x")] {
+        let send = async |_: usize| {
+            let request = a.request(Method::POST, page).from(villain).header("content-type", "application/x-www-form-urlencoded");
+            request.body(form).send().await
+        };
+        until_limited((0, 200), send).await;
+    }
+    // A key whose cell is known, and other clients, are served.
+    list(&key, villain).await.ok(200);
+    list(&format!("key_{:040}", 1), other).await.refused(401, "api_key_invalid");
+    // A key that was revoked is unknown like any other.
+    sqlx::query("update api_keys set revoked_at = to_timestamp(0)").execute(&b.pool).await.unwrap();
+    b.pass(chrono::TimeDelta::seconds(1));
+    until_limited((0, 200), async |_| list(&key, villain).await).await;
+}
+
 #[tokio::test]
 async fn what_comes_without_a_key_reaches_the_cell_that_it_is_for() {
     let (a, b, _) = two(&[("socket.key", socket_server::KEY)]).await;
@@ -135,6 +178,14 @@ async fn operators_and_visitors_of_the_portal_are_led_to_their_cell() {
     let shown = visitor.send("/portal/open", &[("key", link["key"].as_str().unwrap())]).await;
     assert_eq!((shown.status, shown.address.as_str()), (200, "/portal/records/developers/webhooks"), "{}", shown.html);
     visitor.open("/portal").await.says("register the address that it listens at");
+    // A link of another cell takes the place of what is open there after a click only.
+    let link = a.developers(Method::POST, "portal-links", json!({ "owner": "7" })).await.ok(201)["portal_link"].take();
+    let (key, before) = (("key", link["key"].as_str().unwrap()), visitor.cookies.clone());
+    assert_eq!(visitor.send("/portal/open", &[key]).await.says("Open these instead").status, 409);
+    assert_eq!(visitor.cookies, before);
+    visitor.send("/portal/open", &[key, ("instead", "yes")]).await;
+    assert_ne!(visitor.cookies, before);
+    assert_eq!(visitor.open("/portal").await.status, 200);
 }
 
 #[tokio::test]

@@ -30,6 +30,7 @@ const KEPT: &[(&str, &str)] = &[
     ("declaring_turn", "whose turn it is to declare kinds"),
     ("leases", "which instance keeps house"),
     ("notifying_turn", "whose turn it is to notify of events"),
+    ("presented_identity_tokens", "digests, which expire within minutes"),
     ("rate_limits", "counters under digests, which expire within a day"),
     ("schema_compatibility", "what versions can work with the schema"),
     ("sign_ins_counted", "how far all companies' sign-ins are counted"),
@@ -153,7 +154,7 @@ async fn a_suspended_company_is_refused_everywhere_and_its_deliveries_wait() {
     world.storefront("customers/login").json(&body).send().await.refused(403, "company_suspended");
     world.call_back(&card, &paid("evt_1")).await.refused(403, "company_suspended");
     assert_eq!(tab.open("/console").await.says("The company is suspended.").status, 403);
-    let refused = world.state.portal.find_session(&visitor).await.unwrap_err();
+    let refused = world.state.portal.find_session(&visitor, ClientAddress::of_this_process()).await.unwrap_err();
     assert_eq!(refused.code(), ProblemCode::CompanySuspended);
     world.deliver().await;
     assert_eq!((endpoint.received().len(), paused.received().len()), (before, 0));

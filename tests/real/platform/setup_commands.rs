@@ -1,6 +1,6 @@
 //! The commands that set a company up, in the order of the README's section on deployment.
 
-use portico::callers::Caller;
+use portico::callers::{Caller, Scope};
 use portico::dev::temporary::TemporaryDirectory;
 use portico::storefront::create_store_key;
 use reqwest::{Method, StatusCode};
@@ -156,6 +156,30 @@ async fn operators_are_created_listed_and_removed() {
     assert!(!listed.to_string().contains("argon2"));
     assert!(printed(&["operator", "remove", "ada@example.com"], &database).await.contains("removed  true"));
     assert_eq!(list().await, json!([]));
+}
+
+#[tokio::test]
+async fn an_operator_of_several_companies_is_named_with_the_company() {
+    let world = World::new().await;
+    let database = [("database.url", world.database.as_str())];
+    let (other, _) = world.another_company(&[Scope::Read]).await;
+    let (ours, theirs, password) = (world.company.to_string(), other.to_string(), "correct horse battery\n");
+    for company in [&ours, &theirs] {
+        let create = ["operator", "create", "ada@example.com", "--company", company, "--role", "support"];
+        fed(&create, &database, password).await.unwrap();
+    }
+    let remove = ["operator", "remove", "ada@example.com"];
+    let ambiguous = refused(&remove, &database).await;
+    assert!(ambiguous.contains("say which with --company") && ambiguous.contains(&ours) && ambiguous.contains(&theirs), "{ambiguous}");
+    assert!(fed(&["operator", "reset", "ada@example.com"], &database, password).await.unwrap_err().contains("several companies"));
+    let reset = ["operator", "reset", "ada@example.com", "--company", &theirs];
+    assert!(fed(&reset, &database, password).await.unwrap().contains(&theirs));
+    let elsewhere = [&remove[..], &["--company", "company_01h455vb4pex5vsknk084sn02q"]].concat();
+    assert!(refused(&elsewhere, &database).await.contains("there is no operator"));
+    let here = [&remove[..], &["--company", theirs.as_str()]].concat();
+    assert!(printed(&here, &database).await.contains("removed  true"));
+    // Only one is left.
+    assert!(printed(&remove, &database).await.contains(&ours));
 }
 
 #[tokio::test]

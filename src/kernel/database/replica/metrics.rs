@@ -11,6 +11,9 @@ crate::labels! {
     }
 }
 
+/// Where something can be read.
+const OUTCOMES: [&str; 4] = ["standby", "own_write", "not_used", "failed"];
+
 /// How often something was read, by where.
 pub type Reads = Family<ReadLabels, Counter>;
 
@@ -24,6 +27,8 @@ pub fn register(registry: &mut Registry, replica: Option<&Replica>) {
     registry.gauge("portico_database_replica_used", "Whether lists are read from the standby", used);
     let lag = of(|replica| replica.lag().map(|lag| lag.as_secs_f64()));
     registry.gauge("portico_database_replica_lag_seconds", "Age of what the standby has, at most", lag);
-    let reads = replica.map(|replica| replica.reads().clone()).unwrap_or_default();
-    registry.register("portico_database_replica_reads", "Lists and figures that were read, by where", &reads);
+    let reads = replica.map(|replica| replica.reads().clone());
+    let known = OUTCOMES.map(|outcome| ReadLabels { outcome }).into_iter().filter(|_| reads.is_some());
+    let help = "Lists and figures that were read, by where";
+    registry.counters("portico_database_replica_reads", help, &reads.clone().unwrap_or_default(), known);
 }

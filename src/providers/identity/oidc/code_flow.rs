@@ -96,6 +96,11 @@ impl CodeFlow {
         &self.name
     }
 
+    /// The issuer, whose subjects are the people that sign in.
+    pub fn issuer(&self) -> &str {
+        &self.issuer
+    }
+
     /// Reads the discovery document and the provider's keys, and returns how many of them can be used.
     pub async fn count_keys(&self) -> Result<usize, NoAnswer> {
         self.discover(self.tokens.client()).await?;

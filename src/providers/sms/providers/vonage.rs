@@ -133,12 +133,13 @@ fn judge(answer: &Answer) -> Result<Option<String>, SendTextError> {
     }
 }
 
-/// The meaning of an error code: throttled, wrong secrets and signatures, an internal error, a barred number, a number out of service.
+/// The meaning of an error code: throttled, wrong secrets and signatures or an account that may not send (8, 9, 11), an internal error, a barred
+/// number, a number out of service.
 /// "Invalid message" (6) is not about the number: the prefix may be unknown to this provider only.
 fn kind(code: u64) -> SendTextErrorKind {
     match code {
         1 | 10 => SendTextErrorKind::RateLimited,
-        4 | 14 | 32 => SendTextErrorKind::BadCredentials,
+        4 | 8 | 9 | 11 | 14 | 32 => SendTextErrorKind::BadCredentials,
         5 => SendTextErrorKind::Outage,
         7 => SendTextErrorKind::Blocked,
         33 => SendTextErrorKind::Unreachable,
@@ -160,11 +161,11 @@ mod tests {
     fn the_documented_errors() {
         for (codes, kind) in [
             (vec![1, 10], SendTextErrorKind::RateLimited),
-            (vec![4, 14, 32], SendTextErrorKind::BadCredentials),
+            (vec![4, 8, 9, 11, 14, 32], SendTextErrorKind::BadCredentials),
             (vec![5], SendTextErrorKind::Outage),
             (vec![7], SendTextErrorKind::Blocked),
             (vec![33], SendTextErrorKind::Unreachable),
-            (vec![2, 3, 6, 8, 9, 11, 12, 15, 22, 23, 29], SendTextErrorKind::Rejected),
+            (vec![2, 3, 6, 12, 15, 22, 23, 29], SendTextErrorKind::Rejected),
         ] {
             for code in codes {
                 let refused = judged(200, &format!(r#"{{"message-count":"1","messages":[{{"status":"{code}","error-text":"no"}}]}}"#));

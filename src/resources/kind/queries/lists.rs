@@ -71,13 +71,14 @@ pub async fn find_horizon<R: Resource>(
     Ok(row.map(|(at, id)| Cursor::new(direction, at, id)))
 }
 
-/// Returns up to one record more than a page holds, none of them after the `horizon`.
+/// Returns up to one record more than a page holds, none of them after the `horizon`. A search passes over the events `withheld`.
 pub async fn list<R: Resource>(
     conn: &mut Connection,
     descriptor: &ResourceDescriptor,
     whose: Whose<'_>,
     parameters: &ListParameters,
     horizon: Option<Cursor>,
+    withheld: &[String],
 ) -> Result<Vec<Record<R>>, sqlx::Error> {
     let mut sql = narrowed(select::<R>(descriptor, whose), parameters);
     if let Some(horizon) = horizon {
@@ -91,6 +92,9 @@ pub async fn list<R: Resource>(
     }
     if let Some(words) = &parameters.query {
         push_search(descriptor, &mut sql, words);
+        if R::EVENT_DATA.is_some() && !withheld.is_empty() {
+            sql.push(" and event <> all(").push_bind(withheld.to_vec()).push(")");
+        }
     }
     push_order(&mut sql, parameters.direction);
     sql.push_bind(i64::from(parameters.limit) + 1);

@@ -3,7 +3,7 @@
 use secrecy::ExposeSecret;
 
 use crate::kernel::crypto::{ApplicationKey, CannotOpen, sha256};
-use crate::kernel::sealed_values::{Context, SealedColumn};
+use crate::kernel::sealed_values::{Context, SealedColumn, SentTo};
 
 /// The column that holds tokens.
 pub const SEALED: SealedColumn = SealedColumn {
@@ -11,6 +11,7 @@ pub const SEALED: SealedColumn = SealedColumn {
     column: "sealed_token",
     content: "push tokens of devices",
     context: Context::OfDigest("token_digest", context),
+    sent_to: SentTo::Nobody,
 };
 
 /// SHA-256 of a token.

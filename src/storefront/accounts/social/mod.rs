@@ -14,8 +14,9 @@
 //!
 //! An address in the request body is always unproven: it opens no account and proves nothing.
 //!
-//! An identity token can be used once per store: `used_identity_tokens` stores its digest until the token is too old. For a minute, the client
-//! that used it may present it again ([`Use`](queries::Use)).
+//! An identity token can be used once, in one store: stores of one company or of several can share the app that it is for, and whoever has seen it
+//! used in one must not open another with it. `presented_identity_tokens` and `used_identity_tokens` store its digest until the token is too old.
+//! For a minute, the client that used it may present it again ([`Use`](queries::Use)).
 //!
 //! Who takes an account back, with a new password or from a thief, cannot tell which links are theirs. They are suspended and not forgotten,
 //! because a forgotten one would silently open a second account at its next sign-in. A suspended link signs nobody in, until the provider

@@ -28,7 +28,8 @@ pub(super) enum Use {
     Spent,
 }
 
-/// Marks an identity token as used in this store. Waits for a parallel use of the same token.
+/// Marks an identity token as used, and as one of this store: one that was used in another store is spent. Waits for a parallel use of the same
+/// token, in whatever store.
 pub(super) async fn use_token(
     conn: &mut Connection,
     store: StoreId,
@@ -37,7 +38,13 @@ pub(super) async fn use_token(
     now: DateTime<Utc>,
 ) -> Result<Use, sqlx::Error> {
     let used = sqlx::query!(
-        r#"insert into used_identity_tokens as kept (store_id, digest, expires_at, used_at, client) values ($1, $2, $3, $4, $5)
+        r#"with presented as (
+             insert into presented_identity_tokens as earlier (store, digest, expires_at) values ($1, $2, $3)
+             on conflict on constraint presented_identity_tokens_pkey do update set store = earlier.store
+             returning store
+         )
+         insert into used_identity_tokens as kept (store_id, digest, expires_at, used_at, client)
+         select store, $2, $3, $4, $5 from presented where store = $1
          on conflict on constraint used_identity_tokens_pkey do update set repeats = kept.repeats + 1
          where kept.client = $5 and kept.used_at > $6 and kept.repeats < $7 and kept.customer_id is not null
          returning customer_id as "customer_id: CustomerId", session"#,
@@ -79,7 +86,8 @@ pub(super) async fn note_sign_in(
 
 /// Deletes the tokens that have expired.
 pub async fn sweep_tokens(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    sqlx::query!("delete from used_identity_tokens where expires_at < $1", now).execute(conn).await?;
+    sqlx::query!("delete from used_identity_tokens where expires_at < $1", now).execute(&mut *conn).await?;
+    sqlx::query!("delete from presented_identity_tokens where expires_at < $1", now).execute(conn).await?;
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use crate::kernel::rate_limit::{self, Rule};
 use crate::operators;
 use crate::providers::identity::{Provider, VerifiedIdentity, VerifyError};
 use crate::providers::mail::Letter;
+use crate::storefront::metrics::OWN_PROVIDER;
 use crate::storefront::state::Storefront;
 
 /// How often the operators of a company are mailed about one provider.
@@ -38,7 +39,7 @@ pub(super) async fn verified(
 
 /// The provider as metrics count it: those that only companies have are one.
 fn counted_as<'a>(storefront: &Storefront, provider: &'a Provider) -> &'a str {
-    if storefront.identity_providers.knows(provider) { provider.as_str() } else { "own_provider" }
+    if storefront.identity_providers.knows(provider) { provider.as_str() } else { OWN_PROVIDER }
 }
 
 /// Mails the operators of a company whose own app is refused: nobody else has its secret. The log tells of the deployment's apps.

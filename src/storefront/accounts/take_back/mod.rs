@@ -18,6 +18,7 @@ mod queries;
 use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, TimeDelta, Utc};
+use ipnet::IpNet;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
@@ -138,7 +139,7 @@ async fn take_back(
         if let Err(problem) = &restored
             && problem.code() == ProblemCode::CodeUsed
         {
-            rate_limit::refund(&mut this.pool.acquire().await?, &counted.bucket, counted.at).await?;
+            rate_limit::refund_network(&mut this.pool.acquire().await?, &counted.bucket, counted.network, counted.at).await?;
         }
         let Restored { contacts, lost, review, at } = restored?;
         for told in [contacts, lost] {
@@ -162,14 +163,16 @@ struct Restored {
 
 /// A guess that was counted.
 struct CountedGuess {
+    /// What the buckets of the client's networks begin with.
     bucket: String,
+    network: IpNet,
     at: DateTime<Utc>,
 }
 
 async fn count_guess(storefront: &Storefront, store: StoreId, client: ClientAddress) -> Result<CountedGuess, Problem> {
-    let (bucket, at) = (format!("take-backs:{store}:{}", client.network()), storefront.clock.now());
-    let status = rate_limit::hit(&mut storefront.pool.acquire().await?, &bucket, GUESSES, at).await?;
-    if status.allowed { Ok(CountedGuess { bucket, at }) } else { Err(status.problem()) }
+    let (bucket, network, at) = (format!("take-backs:{store}"), client.network(), storefront.clock.now());
+    let status = rate_limit::hit_network(&mut storefront.pool.acquire().await?, &bucket, network, GUESSES, at).await?;
+    if status.allowed { Ok(CountedGuess { bucket, network, at }) } else { Err(status.problem()) }
 }
 
 async fn restore(

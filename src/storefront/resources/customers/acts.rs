@@ -1,7 +1,6 @@
 //! What operators do to the account of a customer. Each act is in the audit trail; none shows a code, a token or a password.
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
@@ -15,7 +14,7 @@ use crate::kernel::ids::{CustomerId, PasskeyId, TypedId};
 use crate::kernel::json::{JsonBody, JsonOptions};
 use crate::kernel::openapi::{OperationDoc, closed_object};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::resources::{EmptyBody, FieldType, Instant, Line, PathId, Record, RecordTransaction, Resource, Shown, WriteRequest};
+use crate::resources::{EmptyBody, FieldType, Instant, Line, Record, RecordTransaction, Resource, Shown, WriteRequest};
 use crate::storefront::accounts::{closure, ending, erasure, export, password_reset, second_factor};
 use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::state::Storefront;
@@ -160,7 +159,7 @@ pub fn export_doc() -> OperationDoc {
 }
 
 /// `GET customers/{uuid}/export`
-pub async fn export(State(storefront): State<Storefront>, caller: Caller, PathId(id): PathId<CustomerId>) -> Result<Json<Value>, Problem> {
+pub async fn export(WriteRequest { state: storefront, caller, id }: WriteRequest<CustomerRecord>) -> Result<Json<Value>, Problem> {
     Ok(Json(storefront.export(&caller, id).await?))
 }
 
@@ -245,7 +244,7 @@ impl Storefront {
 
     /// Erases a closed account too, before its time. Erasing twice changes nothing.
     async fn erase_account(&self, caller: &Caller, id: CustomerId) -> Result<Shown<CustomerRecord>, Problem> {
-        caller.require(CustomerRecord::AREA, CustomerRecord::WRITING)?;
+        CustomerRecord::require(caller, CustomerRecord::writing())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         moving::must_have_its_log(transaction.conn(), caller.company).await?;
         let customer = transaction.lock::<CustomerRecord>(id).await?;
@@ -255,9 +254,10 @@ impl Storefront {
         self.finish(Locked { transaction, customer }, &["closed_at", "erased_at"]).await
     }
 
-    /// Exporting is reading, but of all there is at once: the audit trail tells who did.
+    /// Exporting is reading, but of all there is at once: it takes `write` too, and the audit trail tells who did.
     async fn export(&self, caller: &Caller, id: CustomerId) -> Result<Value, Problem> {
-        caller.require(CustomerRecord::AREA, CustomerRecord::WRITING)?;
+        CustomerRecord::require_reading(caller)?;
+        CustomerRecord::require(caller, CustomerRecord::writing())?;
         let mut conn = self.pool.acquire().await?;
         let exported = export::export_customer(&mut conn, None, id).await?;
         let exported = exported.filter(|exported| exported.company == caller.company).ok_or(ProblemCode::RecordNotFound)?;
@@ -267,7 +267,7 @@ impl Storefront {
 
     /// Locks an open account of the caller's company.
     pub(super) async fn lock_account(&self, caller: &Caller, id: CustomerId) -> Result<Locked, Problem> {
-        caller.require(CustomerRecord::AREA, CustomerRecord::WRITING)?;
+        CustomerRecord::require(caller, CustomerRecord::writing())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let customer = transaction.lock::<CustomerRecord>(id).await?;
         match customer.fields.closed_at {

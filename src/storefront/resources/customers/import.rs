@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::rejection::{BytesRejection, QueryRejection};
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
@@ -13,7 +13,7 @@ use crate::callers::{Area, Caller, Scope};
 use crate::kernel::ids::StoreId;
 use crate::kernel::openapi::{OperationDoc, QueryParameters};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::request_body::{LargerBody, must_be_plain};
+use crate::kernel::request_body::{LargerBody, Unread, must_be_plain};
 use crate::storefront::moving_in::{self, Import, Options, Report};
 use crate::storefront::state::Storefront;
 
@@ -25,7 +25,11 @@ const MAX_LINES: usize = 5_000;
 
 const PARAMETERS: QueryParameters = &[
     ("store", "The store that the customers move into."),
-    ("vouch", "`true`: contacts that the lines call verified are proven, which takes the scope `admin`. Otherwise they are listed only."),
+    (
+        "vouch",
+        "`true`: contacts that the lines call verified are proven, and links to providers are taken, which takes the scope `admin`. Otherwise contacts \
+         are listed only, and lines with links refused.",
+    ),
     ("dry_run", "`true`: nothing is stored, and the answer tells what would be."),
 ];
 
@@ -54,18 +58,14 @@ pub async fn import(
     caller: Caller,
     asked: Result<Query<Asked>, QueryRejection>,
     headers: HeaderMap,
-    body: Result<Bytes, BytesRejection>,
+    body: Unread<Bytes>,
 ) -> Result<Json<Value>, Problem> {
     // Before the parameters are read, so that the missing scope is what the client learns first.
     caller.require(Area::Customers, Scope::Write)?;
     let invalid = |detail: String| Problem::new(ProblemCode::ParameterInvalid).detail(detail);
     let Query(Asked { store, vouch, dry_run }) = asked.map_err(|error| invalid(error.body_text()))?;
-    if vouch {
-        // Who vouches for a contact decides who gets its codes and sees its orders.
-        caller.require(Area::Customers, Scope::Admin)?;
-    }
     must_be_plain(&headers)?;
-    let body = body.map_err(|refused| ProblemCode::of_status(refused.into_response().status()))?;
+    let body = body.read().await.map_err(|refused| ProblemCode::of_status(refused.into_response().status()))?;
     if body.split(|byte| *byte == b'\n').nth(MAX_LINES + 1).is_some() {
         return Err(Problem::new(ProblemCode::BodyTooLarge).detail(format!("A request has at most {MAX_LINES} lines.")));
     }

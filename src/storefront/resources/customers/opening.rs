@@ -7,13 +7,14 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::audit_trail::{self, Action, ChangedRecord};
-use crate::callers::{Caller, Scope};
+use crate::callers::Caller;
 use crate::contact::{EmailAddress, Identity, PhoneNumber};
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::{OperationDoc, closed_object};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::request_body::Unread;
 use crate::resources::{FieldType, Line, Member, Meta, RecordTransaction, Reference, Resource, Shown};
 use crate::storefront::accounts::profile::PictureUrl;
 use crate::storefront::customers::{self, NewCustomer, Profile};
@@ -71,14 +72,14 @@ pub fn doc() -> OperationDoc {
 pub async fn create(
     State(storefront): State<Storefront>,
     caller: Caller,
-    account: Result<JsonBody<NewAccount>, Problem>,
+    account: Unread<JsonBody<NewAccount>>,
 ) -> Result<Response, Problem> {
     // Before the body is read, so that the missing scope is what the client learns first.
-    CustomerRecord::require(&caller, CustomerRecord::WRITING)?;
-    let JsonBody(account) = account?;
+    CustomerRecord::require(&caller, CustomerRecord::writing())?;
+    let JsonBody(account) = account.read().await?;
     if account.email_verified || account.phone_verified {
         // Who vouches for a contact decides who gets its codes and sees its orders.
-        CustomerRecord::require(&caller, Scope::Admin)?;
+        CustomerRecord::require(&caller, CustomerRecord::administering())?;
     }
     Ok(storefront.open_account(&caller, account).await?.answer(StatusCode::CREATED))
 }

@@ -2,8 +2,8 @@
 //! order, and no further than the page.
 
 use axum::Json;
+use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
@@ -16,7 +16,7 @@ use crate::kernel::ids::CustomerId;
 use crate::kernel::newest::{Newest, newest};
 use crate::kernel::openapi::{OperationDoc, QueryParameters, object};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{FieldType, Instant, PathId, Record, RecordTransaction, Resource};
+use crate::resources::{FieldType, Instant, PathId, ReadRequest, Record, RecordTransaction, Resource};
 use crate::storefront::accounts::devices;
 use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::sending::notices;
@@ -57,13 +57,10 @@ pub struct Asked {
 
 /// `GET customers/{uuid}/timeline`
 pub async fn show(
-    State(storefront): State<Storefront>,
-    caller: Caller,
+    ReadRequest { state: storefront, caller }: ReadRequest<CustomerRecord>,
     PathId(id): PathId<CustomerId>,
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
-    // Before the parameters are read, so that the missing scope is what the client learns first.
-    caller.require(CustomerRecord::AREA, CustomerRecord::READING)?;
     let invalid = |detail: String| Problem::new(ProblemCode::ParameterInvalid).detail(detail);
     let Query(asked) = asked.map_err(|error| invalid(error.body_text()))?;
     if asked.kind.as_ref().is_some_and(|kind| !KINDS.contains(&kind.as_str())) {
@@ -101,7 +98,7 @@ impl Storefront {
         kind: Option<&str>,
         limit: u8,
     ) -> Result<Newest<Entry>, Problem> {
-        caller.require(CustomerRecord::AREA, CustomerRecord::READING)?;
+        CustomerRecord::require(caller, CustomerRecord::reading())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let customer = transaction.find::<CustomerRecord>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
         let mut entries = Vec::new();

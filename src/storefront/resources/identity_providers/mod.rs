@@ -9,8 +9,9 @@ use crate::audit_trail::ChangedRecord;
 use crate::callers::{Area, Caller, Scope};
 use crate::companies;
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::IdentityProviderId;
+use crate::kernel::ids::{CompanyId, IdentityProviderId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::sealed_values::SEND_AGAIN;
 use crate::resources::{Editable, Fields, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource, Unique, count_of};
 use crate::storefront::company_providers::{ClientSecret, CompanyProviders, MAX_OF_COMPANY, StoredProvider, Unusable};
 use crate::storefront::resources::identity_providers::values::{Apps, Issuers, KeysUrl, MAX_ITEMS, ProviderName};
@@ -41,7 +42,7 @@ crate::fields! {
         graph_url: Option<EndpointUrl>,
     }
     by_hand {
-        /// The secret of the client.
+        /// The secret of the client. A `token_url` or `graph_url` with another scheme, host or port needs it again.
         #[write_only]
         client_secret: Option<ClientSecret>,
     }
@@ -74,6 +75,7 @@ impl Resource for IdentityProviderRecord {
     const AREA: Area = Area::Integration;
     /// Who says which tokens are trusted can open every account of the company.
     const WRITING: Scope = Scope::Admin;
+    const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Customers, Scope::Admin)];
 }
 
 /// Publishes no events.
@@ -84,6 +86,10 @@ impl PublishesEvents for IdentityProviderRecord {
         member: "name",
         sentence: "The company has an identity provider with this name already.",
     }];
+
+    fn evict(providers: &CompanyProviders, company: CompanyId) {
+        providers.forget(company);
+    }
 }
 
 impl IdentityProviderRecord {
@@ -96,7 +102,8 @@ impl IdentityProviderRecord {
     ) -> Result<(), Problem> {
         // Encrypting the same text twice gives different bytes, so a secret that is sent always counts as a change.
         if let Member::Sent(secret) = secret {
-            self.client_secret = secret.map(|secret| secret.seal(transaction.state.key(), id));
+            let destination = self.stored(id).destination();
+            self.client_secret = secret.map(|secret| secret.seal(transaction.state.key(), id, &destination));
         }
         let mut errors = FieldErrors::default();
         for (member, list) in [("issuers", &self.issuers), ("audiences", &self.audiences)] {
@@ -139,7 +146,7 @@ fn refused(error: Unusable) -> Problem {
             "client_ids" => FieldErrors::one("audiences", format!("This {}.", error.reason)),
             member => FieldErrors::one(member, format!("This {}.", error.reason)),
         },
-        Unusable::Secret(_) => FieldErrors::one("client_secret", "The secret must be set again: it cannot be decrypted."),
+        Unusable::Secret(_) => FieldErrors::one("client_secret", SEND_AGAIN),
         Unusable::Client(NoClient::Forbidden(_)) => FieldErrors::one("jwks_url", FORBIDDEN),
         Unusable::Client(error @ NoClient::NotBuilt(_)) => {
             tracing::error!(error = chain(&error), "the client of an identity provider cannot be built");
@@ -188,11 +195,6 @@ impl Editable for IdentityProviderRecord {
         if provider.name != before.fields.name {
             // The links of customers have it.
             return Err(FieldErrors::one("name", "The name of a provider cannot be changed. Create another provider instead."));
-        }
-        let is_moved = provider.token_url != before.fields.token_url || provider.graph_url != before.fields.graph_url;
-        if is_moved && provider.client_secret.is_some() && matches!(secret, Member::Missing) {
-            // Whoever may change the address need not know the secret, and would have it sent there.
-            return Err(FieldErrors::one("client_secret", "Send the secret again, because it is for another address now."));
         }
         provider.complete(secret, transaction, before.id)?;
         Ok(provider)

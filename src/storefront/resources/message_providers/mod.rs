@@ -14,8 +14,9 @@ use crate::callers::{Area, Caller, Scope};
 use crate::companies;
 use crate::kernel::database::Connection;
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::MessageProviderId;
+use crate::kernel::ids::{CompanyId, MessageProviderId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::sealed_values::SEND_AGAIN;
 use crate::members;
 use crate::resources::{Editable, Fields, Input, Member, New, PublishesEvents, Record, RecordTransaction, Resource, Unique, count_of};
 use crate::storefront::message_providers::{
@@ -42,7 +43,7 @@ crate::fields! {
         settings: ProviderSettings,
     }
     by_hand {
-        /// The secret: the token of `twilio`, the API secret of `vonage`, the value of `{secret}` in the settings of `http`, the password of `smtp`, and what the requests to a `webhook` are signed with (`whsec_…`).
+        /// The secret: the token of `twilio`, the API secret of `vonage`, the value of `{secret}` in the settings of `http`, the password of `smtp`, and what the requests to a `webhook` are signed with (`whsec_…`). Another service, or an address with another scheme, host or port, needs it again.
         #[write_only]
         secret: Option<ProviderSecret>,
     }
@@ -97,6 +98,7 @@ impl Resource for MessageProviderRecord {
     const AREA: Area = Area::Integration;
     /// Whoever sends the codes can read them, and so open every account of the company.
     const WRITING: Scope = Scope::Admin;
+    const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Customers, Scope::Admin)];
 
     /// The token of the address is what makes the receipts of some services genuine.
     async fn details(
@@ -106,7 +108,7 @@ impl Resource for MessageProviderRecord {
         provider: &Record<Self>,
     ) -> Result<Map<String, Value>, sqlx::Error> {
         let url = providers.receipts_url(provider.id, provider.fields.kind);
-        Ok(members! { "receipts_url": url.filter(|_| caller.grant.allows(Self::AREA, Self::WRITING)) })
+        Ok(members! { "receipts_url": url.filter(|_| caller.grant.allows_all(Self::writing())) })
     }
 }
 
@@ -118,6 +120,10 @@ impl PublishesEvents for MessageProviderRecord {
         member: "status",
         sentence: "The company has an active provider for this channel already.",
     }];
+
+    fn evict(providers: &MessageProviders, company: CompanyId) {
+        providers.forget(company);
+    }
 }
 
 impl MessageProviderRecord {
@@ -130,7 +136,8 @@ impl MessageProviderRecord {
     ) -> Result<(), Problem> {
         // Encrypting the same text twice gives different bytes, so a secret that is sent always counts as a change.
         if let Member::Sent(secret) = secret {
-            self.secret = secret.map(|secret| secret.seal(transaction.state.key(), id));
+            let destination = self.stored(id).destination()?;
+            self.secret = secret.map(|secret| secret.seal(transaction.state.key(), id, &destination));
         }
         transaction.state.build(transaction.caller.company, &self.stored(id)).map(drop).map_err(refused)
     }
@@ -151,7 +158,7 @@ impl MessageProviderRecord {
 fn refused(error: Unusable) -> Problem {
     match error {
         Unusable::Settings(problem) => problem,
-        Unusable::Secret(_) => FieldErrors::one("secret", "The secret must be set again: it cannot be decrypted."),
+        Unusable::Secret(_) => FieldErrors::one("secret", SEND_AGAIN),
         Unusable::Client(NoClient::Forbidden(_)) => FieldErrors::one("settings.url", FORBIDDEN),
         Unusable::Client(error @ NoClient::NotBuilt(_)) => {
             tracing::error!(error = chain(&error), "the client of a message provider cannot be built");
@@ -171,7 +178,7 @@ impl Editable for MessageProviderRecord {
             providers.clients().check(caller.company, &url).await.map_err(|_| FieldErrors::one("settings.url", FORBIDDEN))?;
         }
         if let Some(Ok(host)) = named("host").map(Host::parse) {
-            providers.clients().check_host(caller.company, &host).await.map_err(|_| FieldErrors::one("settings.host", FORBIDDEN))?;
+            providers.mail_clients().check_host(caller.company, &host).await.map_err(|_| FieldErrors::one("settings.host", FORBIDDEN))?;
         }
         Ok(())
     }
@@ -200,12 +207,6 @@ impl Editable for MessageProviderRecord {
         let mut provider = before.fields.changed_by(body);
         if provider.channel != before.fields.channel {
             return Err(FieldErrors::one("channel", "The channel of a provider cannot be changed. Create another provider instead."));
-        }
-        let is_moved =
-            provider.kind != before.fields.kind || provider.stored(before.id).address() != before.fields.stored(before.id).address();
-        if is_moved && provider.secret.is_some() && matches!(secret, Member::Missing) {
-            // Whoever may change the address need not know the secret, and would have it sent there.
-            return Err(FieldErrors::one("secret", "Send the secret again, because it is for another address now."));
         }
         provider.complete(secret, transaction, before.id)?;
         Ok(provider)

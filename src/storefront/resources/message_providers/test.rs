@@ -76,7 +76,7 @@ pub async fn test(
 impl MessageProviders {
     /// Sends one message, or says why the provider did not take it. No transaction is open meanwhile.
     async fn test(&self, caller: &Caller, id: MessageProviderId, to: &str) -> Result<Result<(), String>, Problem> {
-        caller.require(MessageProviderRecord::AREA, MessageProviderRecord::WRITING)?;
+        MessageProviderRecord::require(caller, MessageProviderRecord::writing())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let found = transaction.find::<MessageProviderRecord>(id).await?.ok_or(ProblemCode::RecordNotFound)?.fields;
         drop(transaction);

@@ -69,7 +69,7 @@ pub async fn rotate_secret(
 impl RegistrationHooks {
     /// What the hook answers, as a sentence. No transaction is open meanwhile.
     async fn test(&self, caller: &Caller, id: RegistrationHookId) -> Result<Result<String, String>, Problem> {
-        RegistrationHookRecord::require(caller, RegistrationHookRecord::WRITING)?;
+        RegistrationHookRecord::require(caller, RegistrationHookRecord::writing())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let found = transaction.find::<RegistrationHookRecord>(id).await?.ok_or(ProblemCode::RecordNotFound)?.fields;
         drop(transaction);
@@ -97,7 +97,9 @@ impl RegistrationHooks {
         id: RegistrationHookId,
         overlap: TimeDelta,
     ) -> Result<(Shown<RegistrationHookRecord>, SigningSecret), Problem> {
-        RegistrationHookRecord::require(caller, RegistrationHookRecord::WRITING)?;
+        RegistrationHookRecord::require(caller, RegistrationHookRecord::writing())?;
+        // The new secret is shown.
+        caller.require_proof()?;
         let secret = SigningSecret::generate();
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let before = transaction.lock::<RegistrationHookRecord>(id).await?;

@@ -3,8 +3,8 @@
 pub mod acts;
 
 use crate::audit_trail::ChangedRecord;
-use crate::callers::{Area, Caller};
-use crate::kernel::ids::RegistrationHookId;
+use crate::callers::{Area, Caller, Scope};
+use crate::kernel::ids::{CompanyId, RegistrationHookId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::members;
 use crate::resources::{Editable, Fields, Instant, Link, Member, New, PublishesEvents, Record, RecordTransaction, Resource, Unique};
@@ -58,6 +58,8 @@ impl Resource for RegistrationHookRecord {
     const SINGULAR: &'static str = "registration_hook";
     const PLURAL: &'static str = "registration_hooks";
     const AREA: Area = Area::Integration;
+    /// The hook reads everybody who registers.
+    const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Customers, Scope::Read)];
     const REFUSALS: &'static [ProblemCode] = &[ProblemCode::EndpointForbidden];
 }
 
@@ -66,6 +68,10 @@ impl PublishesEvents for RegistrationHookRecord {
     const AUDITED_AS: Option<fn(RegistrationHookId) -> ChangedRecord> = Some(ChangedRecord::RegistrationHook);
     const UNIQUE: &'static [Unique] =
         &[Unique { constraint: "registration_hooks_store", member: "store", sentence: "The store has a registration hook already." }];
+
+    fn evict(hooks: &RegistrationHooks, company: CompanyId) {
+        hooks.forget(company);
+    }
 }
 
 impl RegistrationHookRecord {

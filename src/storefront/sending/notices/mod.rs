@@ -41,6 +41,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const MAILS: Rule = Rule { limit: 5, window: TimeDelta::days(1) };
 const TEXTS: Rule = Rule { limit: 3, window: TimeDelta::days(1) };
 
+/// Every word of what became of a message.
+pub const STATUSES: [&str; 4] = ["sent", "not_sent", "refused", "limited"];
+
 /// What became of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {

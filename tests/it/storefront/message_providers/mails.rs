@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use portico::callers::Scope;
 use serde_json::{Value, json};
 
-use super::{by_hook, data, with};
+use super::{SEND_AGAIN, by_hook, data, with};
 use crate::support::World;
 use crate::support::customers::{EMAIL, PHONE, ask_to_register};
 use crate::support::receiver::Reply;
@@ -123,4 +123,24 @@ async fn a_mail_server_inside_is_never_connected_to_and_no_password_goes_there_i
     world.resolver.insert("mail.test", &["10.0.0.7".parse().unwrap()]);
     ask_to_register(&world, EMAIL).await.refused(502, "message_not_sent");
     assert_eq!((own.mails().len(), deployment.mails().len()), (0, 0));
+}
+
+#[tokio::test]
+async fn the_password_of_a_mail_server_goes_to_no_other_server_port_or_protocol() {
+    let own = SmtpSink::start(false).await;
+    let world = World::new().await;
+    let body = by_server(&world, &own);
+    world.resolver.insert("elsewhere.test", &["127.0.0.1".parse().unwrap()]);
+    let account = with(body["settings"].clone(), &json!({ "user": "shop", "security": "starttls" }));
+    let made = world.make_message_provider(with(body, &json!({ "settings": account, "secret": "pa55word" }))).await.ok(201);
+    for more in [json!({ "host": "elsewhere.test" }), json!({ "port": 2525 }), json!({ "security": "tls" })] {
+        let moved = json!({ "settings": with(account.clone(), &more) });
+        let refused = world.change_message_provider(&made, moved).await.refused(422, "body_invalid");
+        assert_eq!(refused["fields"], json!({ "secret": [SEND_AGAIN] }), "{more}");
+    }
+    // Another sender at the same server is no other address, and neither is anything if the password comes along.
+    let sender = with(account.clone(), &json!({ "from": "Acme <news@acme.example>" }));
+    world.change_message_provider(&made, json!({ "settings": sender })).await.ok(200);
+    let moved = with(account, &json!({ "host": "elsewhere.test" }));
+    world.change_message_provider(&made, json!({ "settings": moved, "secret": "pa55word" })).await.ok(200);
 }

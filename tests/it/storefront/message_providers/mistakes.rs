@@ -5,7 +5,7 @@ use portico::operators::Role;
 use reqwest::Method;
 use serde_json::json;
 
-use super::{PATH, by_hook, hook_secret, with};
+use super::{PATH, SEND_AGAIN, by_hook, hook_secret, with};
 use crate::support::World;
 use crate::support::customers::{PHONE, ask_to_register};
 
@@ -55,10 +55,15 @@ async fn a_mistake_is_refused_by_member_and_the_secret_is_not_sent_elsewhere() {
     let made = world.make_message_provider(by_hook(&hook)).await.ok(201);
     let second = world.make_message_provider(by_hook(&hook)).await.refused(422, "body_invalid");
     assert_eq!(second["fields"]["status"][0], "The company has an active provider for this channel already.");
+    let same_origin = json!({ "settings": { "url": format!("{}/of/texts", hook.url()) } });
+    world.change_message_provider(&made, same_origin).await.ok(200);
     world.resolver.insert("elsewhere.test", &["127.0.0.1".parse().unwrap()]);
+    let account = json!({ "account_sid": "AC7", "from": "+15005550006" });
+    let refused = world.change_message_provider(&made, json!({ "kind": "twilio", "settings": account })).await.refused(422, "body_invalid");
+    assert_eq!(refused["fields"]["secret"][0], SEND_AGAIN);
     let moved = json!({ "settings": { "url": "https://elsewhere.test:8443/" } });
     let refused = world.change_message_provider(&made, moved.clone()).await.refused(422, "body_invalid");
-    assert_eq!(refused["fields"]["secret"][0], "Send the secret again, because it is for another address now.");
+    assert_eq!(refused["fields"]["secret"][0], SEND_AGAIN);
     world.change_message_provider(&made, with(moved, &json!({ "secret": hook_secret() }))).await.ok(200);
     let write = world.key_of(world.company, &[Scope::Read, Scope::Write]).await;
     world.request(Method::POST, PATH).key(&write).json(&by_hook(&hook)).send().await.refused(403, "scope_missing");

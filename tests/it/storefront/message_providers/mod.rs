@@ -18,6 +18,8 @@ use crate::support::sms::twilio;
 use crate::support::{Answer, World};
 
 const PATH: &str = "/storefront/int/v1/message-providers";
+/// How a change is refused that would send the secret to another address.
+const SEND_AGAIN: &str = "Send the value again: the stored one is for another address, or cannot be decrypted.";
 /// The key of the hooks of these stories.
 const KEY: &[u8] = b"0123456789abcdef01234567";
 

@@ -228,6 +228,11 @@ async fn a_provider_is_asked_before_the_first_customer_does() {
     assert_eq!(tested, json!({ "ok": false, "detail": detail }));
     let (_, theirs) = world.another_company(&Scope::ALL).await;
     world.request(Method::POST, &path).key(&theirs).json(&json!({})).send().await.refused(404, "record_not_found");
+    // It is asked ten times within an hour.
+    for _ in 0..8 {
+        world.api(Method::POST, &path).json(&json!({})).send().await.ok(200);
+    }
+    world.api(Method::POST, &path).json(&json!({})).send().await.refused(429, "rate_limited");
 }
 
 #[tokio::test]
@@ -296,11 +301,6 @@ async fn a_client_secret_is_sealed_and_never_shown() {
     let stored: Vec<u8> = sqlx::query_scalar("select client_secret from identity_providers").fetch_one(&world.pool).await.unwrap();
     assert!(!stored.windows(10).any(|part| part == b"own-secret"));
     world.change_provider(&made, json!({ "client_secret": "newer-secret" })).await.ok(200);
-    // Whoever changes the address does not get the secret sent there.
-    world.resolver.insert("elsewhere.test", &["127.0.0.1".parse().unwrap()]);
-    let moved = json!({ "graph_url": "https://elsewhere.test:8443/v1" });
-    let refused = world.change_provider(&made, moved).await.refused(422, "body_invalid");
-    assert_eq!(refused["fields"]["client_secret"][0], "Send the secret again, because it is for another address now.");
     let trail = world.api(Method::GET, "/developers/int/v1/changes?kind=identity_provider").send().await.ok(200);
     let changes = trail["changes"].as_array().unwrap();
     let updated = changes.iter().find(|change| change["action"] == "updated").unwrap();
@@ -310,4 +310,33 @@ async fn a_client_secret_is_sealed_and_never_shown() {
     let page =
         tab.open(&format!("/console/records/storefront/identity-providers/{}", made["identity_provider"]["id"].as_str().unwrap())).await;
     assert!(page.status == 200 && !page.html.contains("-secret<"), "{}", page.html);
+}
+
+#[tokio::test]
+async fn who_changes_an_address_does_not_get_the_client_secret_sent_there() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    for name in ["own.test", "elsewhere.test"] {
+        world.resolver.insert(name, &["127.0.0.1".parse().unwrap()]);
+    }
+    let of_c = world.make_provider(json!({ "name": "idp-c", "client_id": "815", "client_secret": "own-secret" })).await.ok(201);
+    let own = json!({
+        "name": "own-id", "issuers": [OWN_ISSUER], "audiences": [OWN_APP], "jwks_url": "https://own.test:8443/keys",
+        "client_id": "815", "client_secret": "own-secret", "token_url": "https://own.test:8443/token",
+    });
+    let own = world.make_provider(own).await.ok(201);
+    for (made, moved) in [
+        (&of_c, json!({ "graph_url": "https://elsewhere.test:8443/v1" })),
+        (&own, json!({ "token_url": "https://elsewhere.test:8443/token" })),
+        (&own, json!({ "token_url": "https://own.test:9443/token" })),
+        (&own, json!({ "token_url": null })),
+        (&own, json!({ "status": "inactive", "graph_url": "https://elsewhere.test:8443/v1" })),
+    ] {
+        let refused = world.change_provider(made, moved.clone()).await.refused(422, "body_invalid");
+        let again = "Send the value again: the stored one is for another address, or cannot be decrypted.";
+        assert_eq!(refused["fields"], json!({ "client_secret": [again] }), "{moved}");
+    }
+    world.change_provider(&own, json!({ "token_url": "https://own.test:8443/oauth/token" })).await.ok(200);
+    let moved = json!({ "token_url": "https://elsewhere.test:8443/token", "client_secret": "newer-secret" });
+    world.change_provider(&own, moved).await.ok(200);
 }

@@ -5,11 +5,15 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
 use futures::future::join_all;
 use jsonwebtoken::{Algorithm, EncodingKey, crypto};
+use portico::callers::Scope;
 use serde_json::{Value, json};
 
 use super::{login, login_a, login_b};
-use crate::support::World;
-use crate::support::identity_provider::{APP, IdentityProvider, WEB_APP, claims_of_a, claims_of_b, ec, foreign, rsa, unsigned, with};
+use crate::support::customers::{EMAIL, token};
+use crate::support::identity_provider::{
+    APP, IdentityProvider, WEB_APP, another, claims_of_a, claims_of_b, ec, foreign, rsa, unsigned, with,
+};
+use crate::support::{Answer, World};
 
 async fn nobody_is_signed_in_by(world: &World, token: &str, what: &str) {
     let answer = login(world, "idp-a", json!({ "identityToken": token })).await;
@@ -215,10 +219,68 @@ async fn a_failed_sign_in_does_not_use_the_token() {
     let token = rsa().sign(&claims_of_a(&world, "7"));
     login(&world, "idp-a", json!({ "identityToken": token, "idpAUserId": "8" })).await.refused(401, "identity_not_verified");
     login(&world, "idp-a", json!({ "identityToken": token, "name": "x".repeat(256) })).await.refused(422, "body_invalid");
-    login(&world, "idp-a", json!({ "identityToken": token })).await.ok(200);
-    // The use counts per store, because each store has its own customers.
+    // In another store neither.
     let (_, key) = world.another_store().await;
-    world.storefront("customers/login-with-idp-a").key(&key).json(&json!({ "identityToken": token })).send().await.ok(200);
+    at(&world, &key, &json!({ "identityToken": token, "name": "x".repeat(256) })).await.refused(422, "body_invalid");
+    login(&world, "idp-a", json!({ "identityToken": token })).await.ok(200);
+}
+
+/// Signs in with A at the store of this key, always from the same client.
+async fn at(world: &World, key: &str, body: &Value) -> Answer {
+    world.storefront("customers/login-with-idp-a").key(key).from("203.0.113.9").json(body).send().await
+}
+
+#[tokio::test]
+async fn a_token_that_was_used_in_one_store_opens_no_other_that_shares_the_app() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    let (other, _) = world.another_company(&Scope::ALL).await;
+    let (_, of_other) = world.store_of(other).await;
+    let (_, of_same) = world.another_store().await;
+    let keys = [&world.store_key, &of_same, &of_other];
+    let body = json!({ "identityToken": rsa().sign(&claims_of_a(&world, "7")) });
+    at(&world, &world.store_key, &body).await.ok(200);
+    for key in [&of_same, &of_other] {
+        // Not even the client that has just used it, which may present it again where it did.
+        at(&world, key, &body).await.refused(401, "identity_not_verified");
+    }
+    at(&world, &world.store_key, &body).await.ok(200);
+    assert_eq!(world.count("select count(*) from customers").await, 1);
+
+    // In parallel requests, one of the stores is first.
+    let body = json!({ "identityToken": rsa().sign(&another(&claims_of_a(&world, "8"))) });
+    let answers = join_all(keys.map(|key| at(&world, key, &body))).await;
+    let (signed_in, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 200);
+    assert_eq!(signed_in.len(), 1);
+    for answer in refused {
+        answer.refused(401, "identity_not_verified");
+    }
+
+    // A new token of the same person signs in there.
+    for key in [&of_same, &of_other] {
+        let body = json!({ "identityToken": rsa().sign(&another(&claims_of_a(&world, "7"))) });
+        at(&world, key, &body).await.ok(200);
+    }
+    world.pass(TimeDelta::minutes(12));
+    world.state.storefront.sweep().await.unwrap();
+    assert_eq!(world.count("select count(*) from presented_identity_tokens").await, 0, "expired tokens are deleted");
+}
+
+#[tokio::test]
+async fn a_token_that_was_used_in_one_store_links_nothing_in_another() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    let (_, key) = world.another_store().await;
+    let body = json!({ "identityToken": rsa().sign(&claims_of_a(&world, "7")) });
+    at(&world, &key, &body).await.ok(200);
+    let customer = token(&world.register(EMAIL).await);
+    let link = world.storefront("customers/link-idp-a").token(&customer).json(&body);
+    link.send().await.refused(401, "identity_not_verified");
+
+    // Nor does one that has linked sign in elsewhere.
+    let body = json!({ "identityToken": rsa().sign(&another(&claims_of_a(&world, "8"))) });
+    world.storefront("customers/link-idp-a").token(&customer).json(&body).send().await.ok(200);
+    at(&world, &key, &body).await.refused(401, "identity_not_verified");
 }
 
 /// The same token with the other valid signature: from an ECDSA signature (r, s), anyone can compute (r, n - s), which is valid too.

@@ -14,7 +14,7 @@ use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::database::Connection;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CustomerId, ProviderGrantId, StoreId};
-use crate::kernel::sealed_values::{Context, SealedColumn};
+use crate::kernel::sealed_values::{Context, SealedColumn, SentTo};
 use crate::providers::identity::{NoAnswer, VerifiedIdentity, VerifyError};
 use crate::storefront::accounts::social::grants::queries::EndedGrant;
 use crate::storefront::state::Storefront;
@@ -25,6 +25,8 @@ pub const SEALED: SealedColumn = SealedColumn {
     column: "sealed_token",
     content: "grants of identity providers",
     context: Context::OfId(|id| context(id.into())),
+    // A company with a token_url of its own has no address where grants are revoked.
+    sent_to: SentTo::Configured,
 };
 
 /// How many are given back at the same time.
