@@ -53,7 +53,8 @@ async fn hold_last_webhook(world: &World, company: CompanyId) -> Transaction<'st
     transaction
 }
 
-const STANDS_STILL: &str = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%outbox%'";
+const STANDS_STILL: &str = "select count(*) from pg_stat_activity
+                            where datname = current_database() and wait_event_type = 'Lock' and query like '%outbox%'";
 
 #[tokio::test]
 async fn a_company_whose_fan_out_stands_still_delays_nobody() {
@@ -105,7 +106,8 @@ async fn a_company_whose_claims_stand_still_delays_nobody() {
     let sql = "select from endpoints join subscriptions on id = subscription_id where company_id = $1 for update of endpoints";
     sqlx::query(sql).bind(world.company.uuid()).execute(&mut *held).await.unwrap();
     world.state.webhooks.start_worker(&world.lifecycle);
-    let stands_still = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%recursive visited%'";
+    let stands_still = "select count(*) from pg_stat_activity
+                        where datname = current_database() and wait_event_type = 'Lock' and query like '%recursive visited%'";
     until("the claim stands still", async || world.count(stands_still).await == 1).await;
     for round in 1..=5 {
         for _ in 0..3 {

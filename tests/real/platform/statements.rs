@@ -26,7 +26,7 @@ async fn add(conn: &mut Connection, name: &str) {
 
 /// The statements of this text that the server runs.
 async fn running(pool: &Pool, text: &str) -> i64 {
-    sqlx::query_scalar("select count(*) from pg_stat_activity where state = 'active' and query = $1")
+    sqlx::query_scalar("select count(*) from pg_stat_activity where datname = current_database() and state = 'active' and query = $1")
         .bind(text)
         .fetch_one(pool)
         .await
