@@ -4,7 +4,8 @@
 //! A request passes in this order: its key (or the session of its page), the network, the party's own limit, the scope, the body, the company's
 //! limit, and the turn. A request that is refused before the turn keeps nobody from it: neither one without its scope nor one whose body does not
 //! arrive. [`Authenticated`](crate::companies::Authenticated) begins, and [`Admission::enter`] goes on once the scope is known. A request
-//! with a body, be it empty, gets its turn with the end of the body ([`QueuedBody`]), so the handler has it before it does anything.
+//! with a body, be it empty, gets its turn with the end of the body ([`QueuedBody`]), so the handler has it before it does anything. Bodies
+//! without a turn are held in memory, so a company has few places for them, and a large body takes several before it is read.
 //!
 //! A company can have a fraction of the connections of the database, whatever it asks for, so that others find one; one party leaves room to
 //! the others ([`Lines::shared`]). Requests that only wait for a group commit hold none: they leave the line ([`Admission::leave_line`]).
@@ -29,11 +30,14 @@ use crate::kernel::ids::{CompanyId, KeyId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::line::{Entered, LineFull, Lines, Turn, Waiting};
 use crate::kernel::rate_limit::{LocalRateLimiter, RateLimitStatus};
+use crate::kernel::request_body::BODY_LIMIT;
 
 /// How many requests of one company wait for their turn, each for three seconds at most: a hundred of one key. More are refused at once.
 const MAX_WAITING: usize = 125;
-/// How many bodies of one company are on their way. They are held in memory meanwhile. One that is there when it is asked for does not count.
-const MAX_ARRIVING: usize = 150;
+/// The places of one company for bodies that are on their way or wait with their request, and how much of a body is in one place, in bytes. A
+/// body that is there when it is asked for, and has its turn at once, takes none, unless it is larger than one place.
+const PLACES_OF_BODIES: usize = 150;
+const PLACE: usize = BODY_LIMIT;
 
 /// `[companies]`
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -61,7 +65,8 @@ struct Limits {
     of_pages: LocalRateLimiter<(CompanyId, Party)>,
     changes_of_visitors: LocalRateLimiter<(CompanyId, Party)>,
     lines: Lines<CompanyId, Party>,
-    arriving: Lines<CompanyId, Party>,
+    /// For bodies without a turn.
+    places: Lines<CompanyId, Party>,
     at_once: u32,
 }
 
@@ -75,7 +80,7 @@ impl RequestLimits {
             of_pages: LocalRateLimiter::new(settings.page_requests_per_minute),
             changes_of_visitors: LocalRateLimiter::new(settings.visitor_changes_per_minute),
             lines: Lines::shared(usize::try_from(at_once).unwrap_or(usize::MAX / 2), MAX_WAITING),
-            arriving: Lines::shared(MAX_ARRIVING, 0),
+            places: Lines::shared(PLACES_OF_BODIES, 0),
             at_once,
         }))
     }
@@ -102,6 +107,20 @@ impl Limits {
             Party::Key(key) => self.of_key.hit(*key),
             Party::Operator(_) | Party::Visitors(_) => self.of_pages.hit((company, party.clone())),
         }
+    }
+
+    /// The places for a body of so many bytes.
+    fn places_for(&self, company: CompanyId, party: &Party, size: usize) -> Result<Vec<Turn<CompanyId, Party>>, Problem> {
+        let places = (0..size.div_ceil(PLACE)).map(|_| match self.places.enter(company, party.clone()) {
+            Ok(Entered::Turn(place)) => Ok(place),
+            Ok(Entered::Waiting(_)) | Err(LineFull) => Err(LineFull),
+        });
+        places.collect::<Result<_, LineFull>>().map_err(|LineFull| {
+            Problem::new(ProblemCode::RateLimited).detail(format!(
+                "The company has {PLACES_OF_BODIES} bodies on their way or waiting at most, and one key four fifths of them. Each {} KiB count as one.",
+                PLACE / 1024
+            ))
+        })
     }
 
     /// Counts a request that the party may make: that of a key for the company, and a visitor's change as one. Pages do not count for the company,
@@ -136,10 +155,18 @@ struct Admitted {
     /// Who is to have a turn.
     party: Option<(CompanyId, Party)>,
     turn: Option<Turn<CompanyId, Party>>,
-    /// The place of the body that is on its way.
-    arriving: Option<Turn<CompanyId, Party>>,
+    /// The places of the body, until the turn comes.
+    places: Vec<Turn<CompanyId, Party>>,
     /// Why the body was not read to its end.
     refusal: Option<Problem>,
+}
+
+impl Admitted {
+    /// The turn has come. The body is that of a request under way from now on.
+    fn start(&mut self, turn: Turn<CompanyId, Party>) {
+        self.turn = Some(turn);
+        self.places.clear();
+    }
 }
 
 /// Middleware: requests with API keys, and those that pages make, keep the limits. The responses show them.
@@ -180,7 +207,7 @@ impl Admission {
     /// Waits for the turn of the request, which may be made as far as is known. If it has a body, the end of that waits instead.
     pub(super) async fn enter(&self) -> Result<(), Problem> {
         let Some(admitting) = self.0.as_ref().filter(|admitting| !admitting.awaits_body) else { return Ok(()) };
-        let Some(waiting) = admitting.begin()? else { return Ok(()) };
+        let Some(waiting) = admitting.begin(0)? else { return Ok(()) };
         let turn = waiting.turn().await;
         admitting.has_turn(turn)
     }
@@ -194,22 +221,18 @@ impl Admission {
 }
 
 impl Admitting {
-    /// Takes a place for a body that has not arrived yet. A request of nobody takes none.
-    fn await_body(&self) -> Result<(), Problem> {
+    /// Takes the places for a body of so many bytes, unless it has them. That of a request of nobody takes none.
+    fn hold_body(&self, size: usize) -> Result<(), Problem> {
         let mut admitted = self.admitted();
-        let Some((company, party)) = admitted.party.clone().filter(|_| admitted.arriving.is_none()) else { return Ok(()) };
-        let Ok(Entered::Turn(place)) = self.limits.0.arriving.enter(company, party) else {
-            return Err(Problem::new(ProblemCode::RateLimited)
-                .detail(format!("The company has {MAX_ARRIVING} bodies on their way at most, and one key four fifths of them.")));
-        };
-        admitted.arriving = Some(place);
+        if let Some((company, party)) = admitted.party.clone().filter(|_| admitted.places.is_empty()) {
+            admitted.places = self.limits.0.places_for(company, &party, size)?;
+        }
         Ok(())
     }
 
-    /// Takes a turn if it comes at once, otherwise a place in the line. A request of nobody takes none.
-    fn begin(&self) -> Result<Option<Waiting<CompanyId, Party>>, Problem> {
+    /// Takes a turn if it comes at once, otherwise a place in the line, and those for a body of so many bytes. A request of nobody takes none.
+    fn begin(&self, size: usize) -> Result<Option<Waiting<CompanyId, Party>>, Problem> {
         let mut admitted = self.admitted();
-        admitted.arriving = None;
         let Some((company, party)) = admitted.party.take() else { return Ok(None) };
         let limits = &self.limits.0;
         if let Some(status) = limits.count_permitted(company, &party, self.changes) {
@@ -220,18 +243,25 @@ impl Admitting {
                 return Err(status.problem());
             }
         }
-        match limits.lines.enter(company, party) {
-            Ok(Entered::Turn(turn)) => admitted.turn = Some(turn),
-            Ok(Entered::Waiting(waiting)) => return Ok(Some(waiting)),
-            Err(LineFull) => return Err(self.is_full()),
+        match limits.lines.enter(company, party.clone()) {
+            Ok(Entered::Turn(turn)) => {
+                admitted.start(turn);
+                Ok(None)
+            }
+            Ok(Entered::Waiting(waiting)) => {
+                if admitted.places.is_empty() {
+                    admitted.places = limits.places_for(company, &party, size)?;
+                }
+                Ok(Some(waiting))
+            }
+            Err(LineFull) => Err(self.is_full()),
         }
-        Ok(None)
     }
 
     /// The turn that was waited for has come, or has not.
     fn has_turn(&self, turn: Result<Turn<CompanyId, Party>, LineFull>) -> Result<(), Problem> {
         let turn = turn.map_err(|LineFull| self.is_full())?;
-        self.admitted().turn = Some(turn);
+        self.admitted().start(turn);
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use hyper::body::{Frame, SizeHint};
 
 use crate::callers::Party;
-use crate::companies::limits::Admitting;
+use crate::companies::limits::{Admitting, PLACE};
 use crate::kernel::ids::CompanyId;
 use crate::kernel::problem::Problem;
 use crate::kernel::rate_limit::line::{LineFull, Turn};
@@ -17,6 +17,8 @@ use crate::kernel::rate_limit::line::{LineFull, Turn};
 /// A body that ends when it has arrived and the request has its turn.
 pub(super) struct QueuedBody {
     body: Body,
+    /// In bytes.
+    size: usize,
     admitting: Arc<Admitting>,
     stage: Stage,
 }
@@ -31,7 +33,21 @@ enum Stage {
 
 impl QueuedBody {
     pub(super) fn new(body: Body, admitting: Arc<Admitting>) -> Self {
-        Self { body, admitting, stage: Stage::Arriving }
+        // It is known: a body of an unknown size is received before ([`BodyLimits`](crate::kernel::request_body::BodyLimits)).
+        let size = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+        Self { body, size, admitting, stage: Stage::Arriving }
+    }
+
+    /// The next frame, once there are places for the body. What is large takes them before it is read.
+    fn poll_arriving(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Result<Frame<Bytes>, axum::Error>>, Problem>> {
+        if self.size > PLACE {
+            self.admitting.hold_body(self.size)?;
+        }
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        if polled.is_pending() {
+            self.admitting.hold_body(self.size)?;
+        }
+        polled.map(Ok)
     }
 
     /// The handler learns that there is no whole body, and [`keep_limits`](crate::companies::keep_limits) answers why.
@@ -50,13 +66,10 @@ impl HttpBody for QueuedBody {
         loop {
             let this = &mut *self;
             let begun = match &mut this.stage {
-                Stage::Arriving => match Pin::new(&mut this.body).poll_frame(context) {
-                    Poll::Ready(Some(frame)) => return Poll::Ready(Some(frame)),
-                    Poll::Ready(None) => this.admitting.begin(),
-                    Poll::Pending => match this.admitting.await_body() {
-                        Ok(()) => return Poll::Pending,
-                        Err(refusal) => Err(refusal),
-                    },
+                Stage::Arriving => match ready!(this.poll_arriving(context)) {
+                    Ok(Some(frame)) => return Poll::Ready(Some(frame)),
+                    Ok(None) => this.admitting.begin(this.size),
+                    Err(refusal) => Err(refusal),
                 },
                 Stage::Waiting(turn) => {
                     let turn = ready!(turn.as_mut().poll(context));

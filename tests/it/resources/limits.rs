@@ -17,7 +17,7 @@ use crate::support::gateways::paid;
 use crate::support::routes::{NOBODY, all_routes};
 use crate::support::waiting::in_time;
 
-/// The bytes of a body that is announced.
+/// The bytes of a small body that is announced.
 const ANNOUNCED: usize = 100;
 
 /// A request whose body does not come.
@@ -25,9 +25,13 @@ struct WithoutBody(TcpStream);
 
 impl WithoutBody {
     async fn send(world: &World, method: &Method, path: &str, key: &str) -> Self {
+        Self::announce(world, method, path, key, ANNOUNCED).await
+    }
+
+    async fn announce(world: &World, method: &Method, path: &str, key: &str, bytes: usize) -> Self {
         let mut stream = TcpStream::connect(world.address).await.unwrap();
         let head = format!("{method} {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\ncontent-type: application/json");
-        stream.write_all(format!("{head}\r\ncontent-length: {ANNOUNCED}\r\n\r\n").as_bytes()).await.unwrap();
+        stream.write_all(format!("{head}\r\ncontent-length: {bytes}\r\n\r\n").as_bytes()).await.unwrap();
         Self(stream)
     }
 
@@ -126,6 +130,25 @@ async fn one_key_has_so_many_bodies_on_their_way_and_leaves_places_to_others() {
     let mut answers: FuturesUnordered<_> = slow.iter_mut().map(|one| one.status()).collect();
     for _ in 0..5 {
         assert_eq!(answers.next().await.as_deref(), Some("429"), "120 are on their way");
+    }
+    drop(answers);
+    let mut other = WithoutBody::send(&world, &Method::POST, "/fleet/int/v1/orders", &second).await;
+    other.complete("{}").await;
+    assert_eq!(other.status().await, "201");
+}
+
+#[tokio::test]
+async fn a_large_body_takes_several_places() {
+    let world = World::new().await;
+    let [first, second] = [world.key_of(world.company, &[Scope::Events]).await, world.key_of(world.company, &[Scope::Write]).await];
+    let path = "/developers/int/v1/events";
+    let mut large = Vec::new();
+    for _ in 0..35 {
+        large.push(WithoutBody::announce(&world, &Method::POST, path, &first, 1024 * 1024).await);
+    }
+    let mut answers: FuturesUnordered<_> = large.iter_mut().map(|one| one.status()).collect();
+    for _ in 0..5 {
+        assert_eq!(answers.next().await.as_deref(), Some("429"), "30 are on their way, each in four places");
     }
     drop(answers);
     let mut other = WithoutBody::send(&world, &Method::POST, "/fleet/int/v1/orders", &second).await;
