@@ -23,6 +23,9 @@ pub(super) struct QueuedBody {
     stage: Stage,
 }
 
+/// A frame of the body, or `None` at its end.
+type Arrived = Option<Result<Frame<Bytes>, axum::Error>>;
+
 enum Stage {
     /// The body is on its way.
     Arriving,
@@ -39,7 +42,7 @@ impl QueuedBody {
     }
 
     /// The next frame, once there are places for the body. What is large takes them before it is read.
-    fn poll_arriving(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Result<Frame<Bytes>, axum::Error>>, Problem>> {
+    fn poll_arriving(&mut self, context: &mut Context<'_>) -> Poll<Result<Arrived, Problem>> {
         if self.size > PLACE {
             self.admitting.hold_body(self.size)?;
         }
