@@ -20,6 +20,7 @@ use crate::support::calls::{Caller, request};
 use crate::support::customers;
 use crate::support::database::Database;
 use crate::support::hub;
+use crate::support::program::Program;
 use crate::support::publisher::Publisher;
 use crate::support::service::Service;
 use crate::support::sink::Sink;
@@ -77,7 +78,8 @@ fn noted() -> (String, BTreeMap<String, f64>) {
 
 /// The instructions for one request of each kind.
 fn count() -> BTreeMap<String, f64> {
-    let service = Service::start_under(&Callgrind::COMMAND, &[("PORTICO_GATEWAYS__CALLBACKS_PER_MINUTE", "4000000000")]);
+    let counted = Program::own().under(&Callgrind::COMMAND);
+    let service = Service::of(&counted, &[("PORTICO_GATEWAYS__CALLBACKS_PER_MINUTE", "4000000000")]);
     customers::insert(&service, CUSTOMERS, None);
     Database::of(&service).execute("update stores set texts_per_day = 1000000, texts_per_country_and_day = 1000000; analyze");
     let key = service.store_key();

@@ -12,10 +12,12 @@ use portico::dev::temporary::TemporaryDirectory;
 
 use super::database::Database;
 use super::process::{POLL_INTERVAL, Process, TIMEOUT};
+use super::program::Program;
 
 /// A running service. It stops when this value is dropped or when this program ends, in whatever way.
 pub struct Service {
     process: Process,
+    program: Program,
     data: TemporaryDirectory,
     settings: Vec<(String, String)>,
     pub address: SocketAddr,
@@ -23,16 +25,15 @@ pub struct Service {
 }
 
 impl Service {
-    /// Starts the service with settings changed by environment variables.
+    /// Starts the service of this edition with settings changed by environment variables.
     pub fn start(settings: &[(&str, &str)]) -> Self {
-        let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Self::start_on(TemporaryDirectory::make("portico-bench").unwrap(), settings, &[], &[])
+        Self::of(&Program::own(), settings)
     }
 
-    /// Starts the service under another program, in the data directory.
-    pub fn start_under(other: &[&str], settings: &[(&str, &str)]) -> Self {
+    /// Starts the service of any edition.
+    pub fn of(program: &Program, settings: &[(&str, &str)]) -> Self {
         let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Self::start_on(TemporaryDirectory::make("portico-bench").unwrap(), settings, &[], other)
+        Self::start_on(program.clone(), TemporaryDirectory::make("portico-bench").unwrap(), settings, &[])
     }
 
     /// Starts the service on a PostgreSQL with `pg_stat_statements`.
@@ -46,21 +47,20 @@ impl Service {
 
     /// Stops the service with its PostgreSQL and restarts it on the same data, optionally with `--no-worker`.
     pub fn restart(self, arguments: &[&str]) -> Self {
-        let Self { process, data, settings, .. } = self;
+        let Self { process, program, data, settings, .. } = self;
         drop(process);
-        Self::start_on(data, settings, arguments, &[])
+        Self::start_on(program, data, settings, arguments)
     }
 
-    fn start_on(data: TemporaryDirectory, settings: Vec<(String, String)>, arguments: &[&str], other: &[&str]) -> Self {
+    fn start_on(program: Program, data: TemporaryDirectory, settings: Vec<(String, String)>, arguments: &[&str]) -> Self {
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
         let development = [
             ("PORTICO_ENVIRONMENT", "development"),
             ("PORTICO_DEV__DATA_DIR", data.path().to_str().unwrap()),
             ("PORTICO_HTTP__LISTEN", &address),
-            ("PORTICO_HTTP__ADMIN_LISTEN", "off"),
         ];
         let changed = settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let process = Process::serve_under(other, arguments, development.into_iter().chain(changed), data.path().join("portico.log"));
+        let process = Process::serve(&program, arguments, development.into_iter().chain(changed), data.path().join("portico.log"));
         let address = address.parse().unwrap();
         let until = Instant::now() + TIMEOUT;
         while TcpStream::connect(address).is_err() {
@@ -74,7 +74,7 @@ impl Service {
             }
             sleep(POLL_INTERVAL);
         };
-        Self { process, data, settings, address, demo }
+        Self { process, program, data, settings, address, demo }
     }
 
     /// The URL of the service's database.
@@ -90,6 +90,11 @@ impl Service {
     /// The `Authorization` header of the company's own systems.
     pub fn api_key(&self) -> String {
         format!("Bearer {}", self.demo.api_key)
+    }
+
+    /// The program that runs.
+    pub fn program(&self) -> &Program {
+        &self.program
     }
 
     /// The data directory.
