@@ -148,7 +148,7 @@ impl Bench {
             Self::Texts => texts::measure(figures),
             Self::Import => import::measure(figures),
             Self::Cost => cost::measure(figures),
-            Self::Instructions => instructions::measure(figures, arguments.renew),
+            Self::Instructions => instructions::measure(figures, arguments.renew.as_deref()),
             Self::Simulation => simulation::measure(figures),
             Self::Soak => soak::measure(figures, arguments.minutes),
         }
@@ -210,9 +210,9 @@ struct Arguments {
     /// Only check that the benchmarks work
     #[arg(long)]
     quick: bool,
-    /// Write what the instructions are compared with anew
-    #[arg(long)]
-    renew: bool,
+    /// Write what the instructions are compared with anew, as the counts of this release
+    #[arg(long, value_name = "RELEASE")]
+    renew: Option<String>,
     /// How long the soak takes, if it is not quick
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     minutes: u32,
