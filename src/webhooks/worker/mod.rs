@@ -167,15 +167,9 @@ impl Webhooks {
     }
 }
 
-/// Wakes the dispatcher when this instance has committed events, or when a PostgreSQL notification arrives.
+/// Wakes the dispatcher or the claimer when a PostgreSQL notification arrives.
 async fn listen(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>) {
-    let mut commits = webhooks.notifier.subscribe();
-    let here = async {
-        while commits.changed().await.is_ok() {
-            wake.published();
-        }
-    };
-    let elsewhere = async {
+    let listening = async {
         loop {
             if let Err(error) = forward_notifications(&webhooks, &wake).await {
                 tracing::debug!(error = chain(&error), "notifications of new events are not available");
@@ -185,7 +179,7 @@ async fn listen(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>) {
     };
     tokio::select! {
         () = lifecycle.stopping().cancelled() => {}
-        ((), ()) = async { tokio::join!(here, elsewhere) } => {}
+        () = listening => {}
     }
 }
 
