@@ -19,6 +19,33 @@ pub struct Limits {
     pub silence: TimeDelta,
 }
 
+/// Logs attempts that were all acknowledged in whole answers, without replays, and closes their deliveries where the lease still holds; returns how
+/// many. Whatever is done here, [`record_attempts`] does in the same way: `tests/it/webhooks/recording.rs` compares them.
+pub async fn record_acknowledged(conn: &mut Connection, columns: &Columns, limits: Limits, now: DateTime<Utc>) -> Result<u64, sqlx::Error> {
+    let recorded = sqlx::query_file_scalar!(
+        "src/webhooks/engine/record/record_acknowledged.sql",
+        &columns.ids,
+        &columns.deliveries,
+        &columns.numbers,
+        &columns.started_at,
+        &columns.ended_at,
+        &columns.durations_ms,
+        &columns.buckets,
+        &columns.statuses as &[Option<i16>],
+        &columns.resends,
+        &columns.request_headers,
+        &columns.response_headers as &[Option<String>],
+        &columns.response_bodies as &[Option<Vec<u8>>],
+        &columns.certificates as &[Option<DateTime<Utc>>],
+        &columns.subscriptions,
+        now,
+        limits.silence as TimeDelta,
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(recorded.unsigned_abs())
+}
+
 /// Logs attempts of any kind and moves their deliveries to the next state where the lease still holds; returns how many. A delivery that was
 /// cancelled in flight is not retried. The health of each endpoint is written once for all its attempts; replays do not affect it. Of the
 /// certificates that an endpoint presented, the one that ends first counts. An endpoint is left alone until the last instant that it has named in
