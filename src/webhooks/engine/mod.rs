@@ -42,8 +42,8 @@
 //! the lanes. The triggers run at the end of a statement that queues, claims, records or cancels, where they see what other
 //! transactions did before this one had the lock.
 //!
-//! Two of the statements also keep the counts that charts are made of ([`figures`]): [`record`] those of an endpoint, whose row it has
-//! locked, and [`fan_out`] those of a company, for which one statement runs at a time. So these rows are never waited for.
+//! Two moves also keep the counts that charts are made of ([`figures`]): [`record`] those of an endpoint, whose row it has locked, and
+//! [`fan_out`] those of a company, for which one statement runs at a time. So these rows are never waited for.
 //!
 //! Three statements return the deliveries that they put into flight as a [`ClaimedRow`](claim::ClaimedRow), in one row each and with the
 //! summary of the statement in all rows, because each is one round trip on the connection that limits the throughput.

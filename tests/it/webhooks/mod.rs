@@ -19,6 +19,7 @@ mod neighbours;
 mod neutral_replays;
 mod ordering;
 mod pausing;
+mod recording;
 mod refilling;
 mod replay_keys;
 mod replaying;

@@ -40,7 +40,8 @@ pub struct Limits {
 /// queued. The first delivery of each event that is taken into flight carries the event's bytes. With `tells`, the events that left the
 /// outbox are named.
 ///
-/// Nothing in it is joined row by row with what grows with the batch: the plan is made once, for a few rows.
+/// Nothing in it is joined row by row with what grows with the batch: the plan is made once, for a few rows. For the same reason `wanted` names all
+/// columns of the index that has the webhooks by audience: by its last one alone, an old plan reads the whole index for each delivery.
 pub async fn fan_out(
     conn: &mut Connection,
     whose: Whose<'_>,
@@ -108,7 +109,7 @@ pub async fn fan_out(
                     count(*) over (partition by wanted.company_id) = company.share as is_full
              from company
              cross join lateral (
-                 select event.*, wish.*
+                 select event.*, addressed.audience, wish.*
                  from event
                  cross join lateral unnest(array['', event.owner]) as addressed (audience)
                  cross join lateral (
@@ -150,7 +151,8 @@ pub async fn fan_out(
              cross join lateral (
                  select version, rate_limit, ordering = 'resource' as in_order from subscription_wishes as wish
                  -- who disables one waits, or is seen: no delivery is made that nobody cancels
-                 where wish.subscription_id = slice.subscription_id for share of wish
+                 where wish.company_id = slice.company_id and wish.audience = slice.audience and wish.subscription_id = slice.subscription_id
+                 for share of wish
              ) as wish
          ), candidate as materialized (
              select id, subscription_id, position
