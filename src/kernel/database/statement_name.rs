@@ -37,13 +37,13 @@ fn follows(sql: &str, (begins, word): &(usize, &str), (next, called): &(usize, &
     sql[begins + word.len()..*next].chars().all(char::is_whitespace) && !sql[next + called.len()..].starts_with('(')
 }
 
-/// The words of a statement in lower case, each with its place.
+/// The words of a statement in lower case, without its comments, each with its place.
 fn words(sql: &str) -> Vec<(usize, &str)> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let mut words = Vec::new();
-    let mut begins = None;
+    let (mut words, mut begins, mut is_comment) = (Vec::new(), None, false);
     for (place, c) in sql.char_indices().chain([(sql.len(), ' ')]) {
-        match (begins, is_word(c)) {
+        is_comment = is_comment && c != '\n' || sql[place..].starts_with("--");
+        match (begins, is_word(c) && !is_comment) {
             (None, true) => begins = Some(place),
             (Some(from), false) => {
                 words.push((from, &sql[from..place]));
@@ -78,6 +78,7 @@ mod tests {
             ("create table guests_20260521 partition of guests", "create"),
             ("select pg_notify($1, '')", "select"),
             ("select count(*) from (select 1 from ovens limit 9) as some", "select ovens"),
+            ("with a as (\n  -- delete from knives\n  select from spoons -- lock them\n) insert into forks values ($1)", "insert forks"),
             ("begin", "begin"),
             ("savepoint inner_2", "savepoint"),
             ("", "nothing"),
