@@ -1,4 +1,4 @@
-//! The source files and migrations, and what they name.
+//! The source files, statements in files of their own among them, the migrations, and what they name.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,7 +30,7 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             collect(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+        } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "sql") {
             found.push(path);
         }
     }

@@ -162,9 +162,14 @@ enum Access {
     Writes,
 }
 
-/// The string literals of a file that are SQL, or the part of a statement that a macro puts together: it has an expression of a `with`.
-fn statements(text: &str) -> Vec<String> {
-    let code = without_comments(text);
+/// The statement that a file is; or its string literals that are SQL, or the part of a statement that a macro puts together: it has an expression
+/// of a `with`.
+fn statements(source: &Source) -> Vec<String> {
+    if source.path.ends_with(".sql") {
+        let code = source.text.lines().filter(|line| !line.trim_start().starts_with("--"));
+        return vec![code.collect::<Vec<_>>().join("\n")];
+    }
+    let code = without_comments(&source.text);
     let mut found = Vec::new();
     let mut rest = code.as_str();
     while let Some(start) = rest.find('"') {
@@ -247,11 +252,8 @@ fn foreign(sources: &[Source], migrations: &str, owners: &[(&str, &str)], except
     wrong.extend(owners.keys().filter(|table| !names.contains(**table)).map(|table| format!("`{table}` has an owner, but does not exist")));
     let mut used = BTreeSet::new();
     for source in sources {
-        let found: BTreeSet<_> = statements(&source.text)
-            .iter()
-            .flat_map(|sql| accesses(sql, &names))
-            .map(|(access, table)| (access, table.to_owned()))
-            .collect();
+        let found: BTreeSet<_> =
+            statements(source).iter().flat_map(|sql| accesses(sql, &names)).map(|(access, table)| (access, table.to_owned())).collect();
         for (access, table) in found {
             let owned = owners.get(table.as_str()).is_some_and(|owner| belongs(&source.path, owner));
             if owned || access == Access::Reads && views.contains(&table) {
@@ -309,6 +311,8 @@ fn a_planted_foreign_statement_is_seen() {
         assert_eq!(wrong, ["`kitchen/cakes.rs` writes `eaters`, which belongs to `guests.rs`"], "{write}");
     }
     assert_eq!(faults("waiter.rs", "\"insert into eaten_cakes select $1\"", &[]).len(), 1);
+    let alone = "-- takes from eaters\nselect from cakes";
+    assert_eq!(faults("guests.sql", alone, &[]), ["`guests.sql` reads `cakes`, which belongs to `kitchen/cakes`"]);
     let exception = [("guests.rs", "cakes", "measured: 2 ms instead of 3 ms")];
     assert_eq!(faults("guests.rs", read, &exception), none);
     assert_eq!(faults("guests.rs", "", &exception), ["the exception of `guests.rs` for `cakes` is not needed"]);
