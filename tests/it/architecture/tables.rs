@@ -150,6 +150,11 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ),
     ("webhooks/engine/fan_out", "feed", NUMBERED),
     ("webhooks/engine/fan_out", "feed_heads", NUMBERED),
+    (
+        "webhooks/engine/fan_out/publishing.sql",
+        "events",
+        "one statement publishes an event and takes its deliveries into flight: PostgreSQL's own time for both 0.9 ms → 0.3 ms",
+    ),
 ];
 
 const NUMBERED: &str = "what leaves the outbox gets its number under the lock that orders a company's events";
