@@ -50,7 +50,7 @@ impl NewEvent {
     }
 
     /// The bytes that are stored, signed and sent.
-    pub(super) fn body(&self, id: EventId, now: DateTime<Utc>) -> Vec<u8> {
+    pub fn body(&self, id: EventId, now: DateTime<Utc>) -> Vec<u8> {
         Envelope { id, api_version: API_VERSION, event: &self.name, created_at: now, data: &self.data }.to_bytes()
     }
 }

@@ -18,6 +18,7 @@ use crate::resources::ResourceState;
 use crate::webhooks::colleagues::Colleagues;
 use crate::webhooks::delivering::Delivering;
 use crate::webhooks::endpoint::EndpointCache;
+use crate::webhooks::launching::Launching;
 use crate::webhooks::metrics::Metrics;
 use crate::webhooks::progress::Progress;
 use crate::webhooks::settings::Settings;
@@ -43,6 +44,8 @@ pub struct Shared {
     pub(super) key: ApplicationKey,
     pub(super) endpoint_cache: EndpointCache,
     pub(super) delivering: Delivering,
+    /// The worker of this instance, for those who take deliveries into flight beside it.
+    pub(super) launching: Launching,
     pub(super) settings: Settings,
     pub(super) catalogue: Catalogue,
     pub(super) notifier: CommitNotifier,
@@ -112,6 +115,7 @@ impl Webhooks {
             key,
             endpoint_cache: EndpointCache::new(),
             delivering,
+            launching: Launching::default(),
             settings,
             catalogue,
             notifier,

@@ -84,6 +84,7 @@ mod tests {
             ("create table guests_20260521 partition of guests", "create"),
             ("select pg_notify($1, '')", "select"),
             ("select count(*) from (select 1 from ovens limit 9) as some", "select ovens"),
+            ("with a as (\n  -- delete from knives\n  select from spoons -- lock them\n) insert into forks values ($1)", "insert forks"),
             ("begin", "begin"),
             ("savepoint inner_2", "savepoint"),
             ("", "nothing"),

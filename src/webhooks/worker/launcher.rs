@@ -8,10 +8,11 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::SubscriptionId;
+use crate::kernel::ids::{DeliveryId, SubscriptionId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::webhooks::delivery_state::Verdict;
-use crate::webhooks::permits::{Flight, InFlight, Permit};
+use crate::webhooks::launching::Launch;
+use crate::webhooks::permits::{Flight, InFlight, Permit, Taken};
 use crate::webhooks::sending::Attempt;
 use crate::webhooks::tracks::Track;
 use crate::webhooks::worker::RETRY_DELAY;
@@ -108,27 +109,47 @@ impl Launcher {
         self.send_all_back();
     }
 
-    fn send_all_back(&self) {
+    fn send_all_back(self: &Arc<Self>) {
         self.send_back(self.ahead.leave_after(Duration::ZERO, Instant::now()));
     }
 
-    /// Gives deliveries back, and tries again while the database does not answer and the program does not end. Otherwise their leases expire.
-    fn send_back(&self, deliveries: Vec<Permitted>) {
+    fn send_back(self: &Arc<Self>, deliveries: Vec<Permitted>) {
         if deliveries.is_empty() {
             return;
         }
-        let (webhooks, lifecycle, wake) = (self.webhooks.clone(), self.lifecycle.clone(), Arc::clone(&self.wake));
-        let ids: Vec<_> = deliveries.iter().map(|(claimed, _)| claimed.delivery).collect();
+        let launcher = Arc::clone(self);
         self.lifecycle.spawn(async move {
-            while let Err(error) = webhooks.give_back(&ids).await {
-                tracing::warn!(error = chain(&error), "deliveries that were not sent could not be returned to the queue");
-                if lifecycle.stopping().is_cancelled() {
-                    return;
-                }
-                sleep(RETRY_DELAY).await;
-            }
+            let ids: Vec<_> = deliveries.iter().map(|(claimed, _)| claimed.delivery).collect();
+            launcher.return_to_queue(&ids).await;
             drop(deliveries);
-            wake.queued(Vec::new());
+            launcher.wake.queued(Vec::new());
+        });
+    }
+
+    /// Gives deliveries back, and tries again while the database does not answer and the program does not end. Otherwise their leases expire.
+    async fn return_to_queue(&self, deliveries: &[DeliveryId]) {
+        while let Err(error) = self.webhooks.give_back(deliveries).await {
+            tracing::warn!(error = chain(&error), "deliveries that were not sent could not be returned to the queue");
+            if self.lifecycle.stopping().is_cancelled() {
+                return;
+            }
+            sleep(RETRY_DELAY).await;
+        }
+    }
+}
+
+impl Launch for Launcher {
+    fn launch(self: Arc<Self>, claimed: Vec<Claimed>, permits: Taken) {
+        self.send_all(claimed, permits);
+    }
+
+    /// The transaction that claims them may be about to commit, so they are looked for a moment later.
+    fn give_back(self: Arc<Self>, deliveries: Vec<DeliveryId>) {
+        let launcher = Arc::clone(&self);
+        self.lifecycle.spawn(async move {
+            launcher.lifecycle.stopping().run_until_cancelled(sleep(RETRY_DELAY)).await;
+            launcher.return_to_queue(&deliveries).await;
+            launcher.wake.queued(Vec::new());
         });
     }
 }

@@ -1,4 +1,4 @@
-//! The source files and migrations, and what they name.
+//! The source files, statements in files of their own among them, the migrations, and what they name.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::architecture::sources::{Source, migrations, sources, statement_files, without_comments};
+use crate::architecture::sources::{Source, migrations, sources, statement_files, without_comments, without_remarks};
 
 /// The owner of each table and view: a file or folder below `src`. The table of a kind of record belongs to the place that declares the
 /// kind, unless this list names another.
@@ -150,6 +150,11 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ),
     ("webhooks/engine/fan_out", "feed", NUMBERED),
     ("webhooks/engine/fan_out", "feed_heads", NUMBERED),
+    (
+        "webhooks/engine/fan_out/publishing.sql",
+        "events",
+        "one statement publishes an event and takes its deliveries into flight: PostgreSQL's own time for both 0.9 ms → 0.3 ms",
+    ),
 ];
 
 const NUMBERED: &str = "what leaves the outbox gets its number under the lock that orders a company's events";
@@ -166,7 +171,7 @@ enum Access {
 /// one statement.
 fn statements(source: &Source) -> Vec<String> {
     if source.path.ends_with(".sql") {
-        return vec![source.text.clone()];
+        return vec![without_remarks(&source.text)];
     }
     let code = without_comments(&source.text);
     let mut found = Vec::new();
@@ -312,6 +317,8 @@ fn a_planted_foreign_statement_is_seen() {
     }
     assert_eq!(faults("waiter.rs", "\"insert into eaten_cakes select $1\"", &[]).len(), 1);
     assert_eq!(faults("guests.sql", "with eaten as (delete from cakes returning id) select count(*) from eaten", &[]).len(), 1);
+    let alone = "-- takes from eaters\nselect from cakes";
+    assert_eq!(faults("guests.sql", alone, &[]), ["`guests.sql` reads `cakes`, which belongs to `kitchen/cakes`"]);
     let exception = [("guests.rs", "cakes", "measured: 2 ms instead of 3 ms")];
     assert_eq!(faults("guests.rs", read, &exception), none);
     assert_eq!(faults("guests.rs", "", &exception), ["the exception of `guests.rs` for `cakes` is not needed"]);

@@ -19,6 +19,7 @@ mod neighbours;
 mod neutral_replays;
 mod ordering;
 mod pausing;
+mod publishing_at_once;
 mod recording;
 mod refilling;
 mod replay_keys;

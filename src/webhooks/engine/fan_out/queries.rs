@@ -25,7 +25,9 @@ pub struct Limits {
 
 /// Turns events of the outbox into deliveries, those of each company oldest first. Only one statement at a time fans out the events of a
 /// company, so a later event about a record is never fanned out before an earlier one: it has the company's first entry in the outbox locked,
-/// which is the first that any other would have to fan out. A company whose first entry is locked, or has just left, is passed over.
+/// which is the first that any other would have to fan out. A company whose first entry is locked, or has just left, is passed over. An event that
+/// is fanned out while it is published ([`publishing`](crate::webhooks::engine::fan_out::publishing)) has no entry: the two meet at the head of the
+/// company's feed and at its endpoints, where the publisher gives way.
 ///
 /// `turn` steps from company to company through the index, beginning behind the one that [`Whose::Others`] names and at most once around,
 /// and `slice` makes as many deliveries for each as its share is. A slice that is full may end within an event: its entry stays in the
