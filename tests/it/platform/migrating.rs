@@ -22,13 +22,13 @@ async fn search_indexes_are_made_beside_those_who_write_and_again_after_an_inter
     }
     assert_eq!(world.count(INDEXES).await, 0);
 
-    let mut writer = world.pool.begin().await.unwrap();
+    let mut writer = world.hold().await;
     for table in ["customers", "payments"] {
         writer.execute(sqlx::AssertSqlSafe(format!("lock table {table} in row exclusive mode"))).await.unwrap();
     }
     let beside = async {
         world.somebody_waits().await;
-        let mut other = world.pool.begin().await.unwrap();
+        let mut other = world.hold().await;
         other.execute("set local lock_timeout = '1s'").await.unwrap();
         for written in ["update customers set name = name", "update payments set updated_at = updated_at"] {
             other.execute(written).await.expect("nobody waits for the index");

@@ -179,7 +179,7 @@ async fn no_route_waits_for_the_body_of_a_key_without_its_scope() {
 #[tokio::test]
 async fn no_route_with_a_body_begins_before_its_turn() {
     let world = World::with(&[("companies.concurrent_requests", "1")]).await;
-    let mut slow = world.pool.begin().await.unwrap();
+    let mut slow = world.hold().await;
     sqlx::query("lock table fleets").execute(&mut *slow).await.unwrap();
     let meanwhile = async {
         world.somebody_waits().await;
@@ -205,7 +205,7 @@ async fn no_route_with_a_body_begins_before_its_turn() {
 async fn slow_requests_of_one_key_leave_turns_to_the_others_of_its_company() {
     let world = World::new().await;
     let second = world.key_of(world.company, &[Scope::Read]).await;
-    let mut slow = world.pool.begin().await.unwrap();
+    let mut slow = world.hold().await;
     sqlx::query("lock table orders").execute(&mut *slow).await.unwrap();
     let search = || world.api(Method::GET, "/fleet/int/v1/orders?query=nothing").send();
     let searches = join_all((0..40).map(|_| search()));
@@ -227,7 +227,7 @@ async fn slow_requests_of_one_key_leave_turns_to_the_others_of_its_company() {
 async fn searches_of_one_company_leave_connections_to_others() {
     let world = World::new().await;
     let (_, other) = world.another_company(&[Scope::Read]).await;
-    let mut slow = world.pool.begin().await.unwrap();
+    let mut slow = world.hold().await;
     sqlx::query("lock table orders").execute(&mut *slow).await.unwrap();
     let search = || world.api(Method::GET, "/fleet/int/v1/orders?query=nothing").send();
     let searches = join_all((0..40).map(|_| search()));
@@ -248,7 +248,7 @@ async fn searches_of_one_company_leave_connections_to_others() {
 #[tokio::test]
 async fn a_line_has_an_end() {
     let world = World::with(&[("companies.concurrent_requests", "1")]).await;
-    let mut slow = world.pool.begin().await.unwrap();
+    let mut slow = world.hold().await;
     sqlx::query("lock table fleets").execute(&mut *slow).await.unwrap();
     let ask = || world.api(Method::GET, "/fleet/int/v1/fleets").send();
     let answers = join_all((0..111).map(|_| ask()));

@@ -118,7 +118,7 @@ async fn hold_up_leaving(world: &World) -> Transaction<'static> {
                    create constraint trigger wait after update on company_moves deferrable initially deferred
                    for each row when (new.stage = 'left') execute function wait()";
     sqlx::raw_sql(hold_up).execute(&world.pool).await.unwrap();
-    let mut gate = world.pool.begin().await.unwrap();
+    let mut gate = world.hold().await;
     gate.execute("set local idle_in_transaction_session_timeout = 0").await.unwrap();
     sqlx::query("select from gate for update").execute(&mut *gate).await.unwrap();
     gate
@@ -241,7 +241,7 @@ async fn a_command_that_is_stopped_goes_back_and_one_that_was_killed_is_undone_b
     let go = ["company", "move", company.as_str(), "--to", "b", "--grace", "0"];
     // The command cannot delete what it has copied while somebody reads an order in order to change it.
     let held_up = async || {
-        let mut reader = a.pool.begin().await.unwrap();
+        let mut reader = a.hold().await;
         reader.execute("set local idle_in_transaction_session_timeout = 0").await.unwrap();
         sqlx::query("select from orders for update").execute(&mut *reader).await.unwrap();
         let command = portico(&go, &settings).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -286,7 +286,7 @@ async fn what_a_late_request_changes_or_adds_moves_too() {
     let moving = the_move(&a, &b);
     freeze(&moving).await;
     // A request that was admitted before has changed the order, and commits while the order is being deleted.
-    let mut late = a.pool.begin().await.unwrap();
+    let mut late = a.hold().await;
     sqlx::query("update orders set notes = 'late'").execute(&mut *late).await.unwrap();
     let commits = async {
         a.somebody_waits().await;
