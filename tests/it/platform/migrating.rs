@@ -28,7 +28,7 @@ async fn search_indexes_are_made_beside_those_who_write_and_again_after_an_inter
     }
     let beside = async {
         world.somebody_waits().await;
-        let mut other = world.hold().await;
+        let mut other = world.pool.begin().await.unwrap();
         other.execute("set local lock_timeout = '1s'").await.unwrap();
         for written in ["update customers set name = name", "update payments set updated_at = updated_at"] {
             other.execute(written).await.expect("nobody waits for the index");

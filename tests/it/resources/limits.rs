@@ -121,6 +121,21 @@ async fn twelve_bodies_that_do_not_come_stop_nobody() {
     }
 }
 
+/// Asserts that the first five answers to requests whose bodies do not come are refusals. `why` says how many have found a place.
+async fn five_are_refused(sent: &mut [WithoutBody], why: &str) {
+    let mut answers: FuturesUnordered<_> = sent.iter_mut().map(|one| one.status()).collect();
+    for _ in 0..5 {
+        assert_eq!(answers.next().await.as_deref(), Some("429"), "{why}");
+    }
+}
+
+/// Asserts that there is a place for a body of this key, though it does not come at once.
+async fn another_is_served(world: &World, key: &str) {
+    let mut other = WithoutBody::send(world, &Method::POST, "/fleet/int/v1/orders", key).await;
+    other.complete("{}").await;
+    assert_eq!(other.status().await, "201");
+}
+
 #[tokio::test]
 async fn one_key_has_so_many_bodies_on_their_way_and_leaves_places_to_others() {
     let world = World::new().await;
@@ -129,14 +144,8 @@ async fn one_key_has_so_many_bodies_on_their_way_and_leaves_places_to_others() {
     for _ in 0..125 {
         slow.push(WithoutBody::send(&world, &Method::POST, "/fleet/int/v1/orders", &first).await);
     }
-    let mut answers: FuturesUnordered<_> = slow.iter_mut().map(|one| one.status()).collect();
-    for _ in 0..5 {
-        assert_eq!(answers.next().await.as_deref(), Some("429"), "120 are on their way");
-    }
-    drop(answers);
-    let mut other = WithoutBody::send(&world, &Method::POST, "/fleet/int/v1/orders", &second).await;
-    other.complete("{}").await;
-    assert_eq!(other.status().await, "201");
+    five_are_refused(&mut slow, "120 are on their way").await;
+    another_is_served(&world, &second).await;
 }
 
 #[tokio::test]
@@ -148,14 +157,8 @@ async fn a_large_body_takes_several_places() {
     for _ in 0..35 {
         large.push(WithoutBody::announce(&world, &Method::POST, path, &first, 1024 * 1024).await);
     }
-    let mut answers: FuturesUnordered<_> = large.iter_mut().map(|one| one.status()).collect();
-    for _ in 0..5 {
-        assert_eq!(answers.next().await.as_deref(), Some("429"), "30 are on their way, each in four places");
-    }
-    drop(answers);
-    let mut other = WithoutBody::send(&world, &Method::POST, "/fleet/int/v1/orders", &second).await;
-    other.complete("{}").await;
-    assert_eq!(other.status().await, "201");
+    five_are_refused(&mut large, "30 are on their way, each in four places").await;
+    another_is_served(&world, &second).await;
 }
 
 #[tokio::test]

@@ -56,7 +56,7 @@ async fn a_new_record_is_found_at_once_behind_thousands_that_wait_for_a_retry() 
     let records: Vec<_> = (0..2000).map(|_| world.new_record()).collect();
     for records in records.chunks(500).chain(records.chunks(500)) {
         let events: Vec<_> = records.iter().map(|record| world.new_event(world.company, "order.updated", Some(*record))).collect();
-        let mut transaction = world.hold().await;
+        let mut transaction = world.pool.begin().await.unwrap();
         portico::events::publish_all(&mut transaction, &events, world.clock.now()).await.unwrap();
         transaction.commit().await.unwrap();
     }

@@ -148,7 +148,7 @@ async fn a_rolled_back_change_publishes_nothing() {
         trace: None,
         data: Map::new().into(),
     };
-    let mut transaction = world.hold().await;
+    let mut transaction = world.pool.begin().await.unwrap();
     events::publish(&mut transaction, event, world.clock.now()).await.unwrap();
     transaction.rollback().await.unwrap();
     assert_eq!(world.deliver().await, 0);

@@ -36,7 +36,7 @@ async fn numbers_have_no_gaps_however_many_publish_at_once() {
     let subject = world.new_record();
     let event = || world.new_event(world.company, "order.updated", Some(subject));
     let publishing = (0..30).map(async |number| {
-        let mut transaction = world.hold().await;
+        let mut transaction = world.pool.begin().await.unwrap();
         events::publish_all(&mut transaction, &[event(), event()], world.clock.now()).await.unwrap();
         if number % 3 == 0 { transaction.rollback().await.unwrap() } else { transaction.commit().await.unwrap() }
     });

@@ -21,7 +21,7 @@ async fn maintain_partitions(world: &World) {
 async fn publish_patiently(world: &World) {
     loop {
         let event = world.new_event(world.company, "order.created", None);
-        let mut transaction = world.hold().await;
+        let mut transaction = world.pool.begin().await.unwrap();
         match events::publish(&mut transaction, event, world.clock.now()).await {
             Ok(_) => return transaction.commit().await.unwrap(),
             Err(error) => assert_eq!(Problem::from(error).code(), ProblemCode::Overloaded),

@@ -10,7 +10,7 @@ use portico::companies::{Deletion, DeletionError, Stage};
 use portico::kernel::database::{MayBeConflict, Transaction};
 use portico::webhooks;
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, Executor};
+use sqlx::AssertSqlSafe;
 
 use crate::platform::cells::two;
 use crate::platform::companies::{fill, rows};
@@ -119,7 +119,6 @@ async fn hold_up_leaving(world: &World) -> Transaction<'static> {
                    for each row when (new.stage = 'left') execute function wait()";
     sqlx::raw_sql(hold_up).execute(&world.pool).await.unwrap();
     let mut gate = world.hold().await;
-    gate.execute("set local idle_in_transaction_session_timeout = 0").await.unwrap();
     sqlx::query("select from gate for update").execute(&mut *gate).await.unwrap();
     gate
 }
@@ -242,7 +241,6 @@ async fn a_command_that_is_stopped_goes_back_and_one_that_was_killed_is_undone_b
     // The command cannot delete what it has copied while somebody reads an order in order to change it.
     let held_up = async || {
         let mut reader = a.hold().await;
-        reader.execute("set local idle_in_transaction_session_timeout = 0").await.unwrap();
         sqlx::query("select from orders for update").execute(&mut *reader).await.unwrap();
         let command = portico(&go, &settings).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         a.somebody_waits().await;
