@@ -20,6 +20,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 /// How often the instances are asked: more often than every `http.shutdown_delay`.
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
+/// The header of a response that an instance owed: its number.
+pub const BROKEN_BY: &str = "x-broken-by";
 /// The timeout of a response.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -80,10 +82,10 @@ impl Balancer {
     }
 
     /// The instances that a request may be sent to, the one whose turn it is first.
-    fn in_turn(&self) -> impl Iterator<Item = &Instance> {
+    fn in_turn(&self) -> impl Iterator<Item = (usize, &Instance)> {
         let first = self.turn.fetch_add(1, Ordering::Relaxed);
-        let all = (0..self.instances.len()).map(move |next| &self.instances[(first + next) % self.instances.len()]);
-        all.filter(|instance| instance.is_ready.load(Ordering::Relaxed))
+        let all = (0..self.instances.len()).map(move |next| (first + next) % self.instances.len());
+        all.map(|number| (number, &self.instances[number])).filter(|(_, instance)| instance.is_ready.load(Ordering::Relaxed))
     }
 }
 
@@ -92,13 +94,13 @@ impl Balancer {
 async fn pass(State(balancer): State<Arc<Balancer>>, head: Parts, body: Bytes) -> Response {
     let (path, mut headers) = (head.uri.path_and_query().map_or("/", |path| path.as_str()), head.headers);
     headers.insert("x-forwarded-for", HeaderValue::from_static("198.51.100.7"));
-    for instance in balancer.in_turn() {
+    for (number, instance) in balancer.in_turn() {
         let url = format!("http://{}{path}", instance.address);
         let sending = balancer.client.request(head.method.clone(), url).headers(headers.clone()).body(body.clone()).send();
         match answer(sending.await).await {
             Ok(answer) => return answer,
             Err(error) if error.is_connect() => instance.is_ready.store(false, Ordering::Relaxed),
-            Err(error) => return (StatusCode::BAD_GATEWAY, format!("{error:?}")).into_response(),
+            Err(error) => return (StatusCode::BAD_GATEWAY, [(BROKEN_BY, number.to_string())], format!("{error:?}")).into_response(),
         }
     }
     (StatusCode::BAD_GATEWAY, "no instance can be connected to").into_response()

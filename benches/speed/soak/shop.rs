@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::call::Call;
+use super::proxy::BROKEN_BY;
 use crate::callbacks::{card_gateway, signature};
 use crate::support::customers;
 use crate::support::publisher::Publisher;
@@ -48,16 +49,25 @@ pub struct Ledger {
     pub tokens: Vec<String>,
     /// How long requests took, beginning when they were due.
     pub times: Vec<Duration>,
-    /// Requests that failed, and when.
-    pub failures: Vec<(Instant, String)>,
+    pub failures: Vec<Failure>,
     /// Requests that failed again.
-    pub given_up: Vec<String>,
+    pub given_up: Vec<Failure>,
+}
+
+/// A request that failed.
+#[derive(Debug)]
+pub struct Failure {
+    pub at: Instant,
+    /// The number of the instance that was answering it and broke off.
+    pub broken_by: Option<usize>,
+    /// What was asked for, and what came instead.
+    pub text: String,
 }
 
 impl Ledger {
     /// The requests that have failed since then.
     pub fn failures_since(&self, since: Instant) -> Vec<String> {
-        self.failures.iter().filter(|(at, _)| *at >= since).map(|(_, failure)| failure.clone()).collect()
+        self.failures.iter().filter(|failure| failure.at >= since).map(|failure| failure.text.clone()).collect()
     }
 }
 
@@ -88,8 +98,8 @@ impl Shop {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let call = Call::number(number);
         let mut sent = self.send(call, number).await;
-        if let Err(failure) = &sent {
-            self.ledger().failures.push((Instant::now(), format!("{call:?}: {failure}")));
+        if let Err(failure) = sent {
+            self.ledger().failures.push(failure);
             sleep(AGAIN).await;
             sent = self.send(call, number).await;
         }
@@ -106,19 +116,18 @@ impl Shop {
                     Call::Me | Call::List => {}
                 }
             }
-            Err(failure) => ledger.given_up.push(format!("{call:?}: {failure}")),
+            Err(failure) => ledger.given_up.push(failure),
         }
     }
 
-    async fn send(&self, call: Call, number: usize) -> Result<Value, String> {
-        let answer = self.request(call, number).send().await.map_err(|error| format!("{error:?}"))?;
-        let (status, body) = (answer.status(), answer.bytes().await.map_err(|error| format!("{error:?}"))?);
-        let text = || String::from_utf8_lossy(&body);
-        if status.is_success() {
-            serde_json::from_slice(&body).map_err(|_| text().into_owned())
-        } else {
-            Err(format!("{status} {}", text()))
-        }
+    async fn send(&self, call: Call, number: usize) -> Result<Value, Failure> {
+        let failure = |broken_by, what: String| Failure { at: Instant::now(), broken_by, text: format!("{call:?}: {what}") };
+        let unreadable = |error| failure(None, format!("{error:?}"));
+        let answer = self.request(call, number).send().await.map_err(unreadable)?;
+        let broken_by = answer.headers().get(BROKEN_BY).map(|number| number.to_str().unwrap().parse().unwrap());
+        let (status, body) = (answer.status(), answer.bytes().await.map_err(unreadable)?);
+        let json = serde_json::from_slice(&body).ok().filter(|_| status.is_success());
+        json.ok_or_else(|| failure(broken_by, format!("{status} {}", String::from_utf8_lossy(&body))))
     }
 
     fn request(&self, call: Call, number: usize) -> RequestBuilder {

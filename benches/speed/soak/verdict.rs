@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::instances::{Fault, Happened};
-use super::shop::Ledger;
+use super::shop::{Failure, Ledger};
 use super::watch::Watch;
 use crate::figures::{Aim, Figures, millis};
 use crate::support::publisher::percentile;
 
-/// How long after a kill a request may fail: it was on its way, or the proxy has not noticed.
+/// How long after a killed instance is ready again a request that it broke off may be noticed.
 const AFTERMATH: Duration = Duration::from_secs(1);
-/// The most requests that may fail when an instance is killed: those of this time. Half of them go to the other instance.
-const BROKEN: Duration = Duration::from_millis(100);
 /// The most that the metrics may miss: what a killed instance has counted since it was last asked.
 const UNCOUNTED: f64 = 0.03;
 /// The most that the memory of an instance may grow.
@@ -41,12 +39,8 @@ impl Soak<'_> {
         self.print();
         self.show(figures);
         let Self { ledger, watch, .. } = &self;
-        let unexplained: Vec<_> =
-            ledger.failures.iter().filter(|(at, _)| self.kill_before(*at).is_none()).map(|(_, failure)| failure).collect();
-        assert!(unexplained.is_empty(), "requests failed although no instance was killed: {unexplained:?}");
-        let most = self.broken().into_iter().max().unwrap_or_default();
-        let at_most = self.sent() * BROKEN.as_secs_f64() / self.time.as_secs_f64();
-        assert!(most as f64 <= at_most, "{most} requests failed because an instance was killed: {:?}", ledger.failures);
+        let unexplained: Vec<_> = ledger.failures.iter().filter(|failure| !self.is_of_a_kill(failure)).collect();
+        assert!(unexplained.is_empty(), "requests failed that no killed instance was answering: {unexplained:?}");
         assert!(ledger.given_up.is_empty(), "requests failed again: {:?}", ledger.given_up);
         assert!(
             self.lost.is_empty(),
@@ -74,12 +68,8 @@ impl Soak<'_> {
             let [one, two] = [0, 1].map(|instance| of_kind.iter().filter(|happened| happened.instance == instance).count());
             println!("{did}: one {one} times, two {two} times; ready again after {:.1} s at most", longest.as_secs_f64());
         }
-        for (at, failure) in self.ledger.failures.iter().take(5) {
-            println!(
-                "failed after {:.1} s: {}",
-                at.duration_since(self.begin).as_secs_f64(),
-                failure.chars().take(200).collect::<String>()
-            );
+        for Failure { at, text, .. } in self.ledger.failures.iter().take(5) {
+            println!("failed after {:.1} s: {}", at.duration_since(self.begin).as_secs_f64(), text.chars().take(200).collect::<String>());
         }
         println!();
     }
@@ -102,18 +92,11 @@ impl Soak<'_> {
         figures.show("soak, lost", self.lost.len() as f64, Aim::Stated, &parts);
         let parts = format!("of {} tokens of acknowledged sign-ins do not work", ledger.tokens.len());
         figures.show("soak, tokens", (ledger.tokens.len() - self.signed_in) as f64, Aim::Stated, &parts);
-        let broken = self.broken();
-        let unexplained = ledger.failures.len() - broken.iter().sum::<usize>();
-        let upgrades = self.happened.len() - broken.len();
-        figures.show(
-            "soak, failed",
-            unexplained as f64,
-            Aim::Stated,
-            &format!("of {:.0} requests, beside {upgrades} upgrades", self.sent()),
-        );
-        let parts =
-            format!("requests that a killed instance was answering, in {} kills; {} failed again", broken.len(), ledger.given_up.len());
-        figures.show("soak, broken", broken.iter().sum::<usize>() as f64, Aim::Stated, &parts);
+        let (kills, broken) = (self.kills().count(), ledger.failures.iter().filter(|failure| self.is_of_a_kill(failure)).count());
+        let parts = format!("of {:.0} requests, beside {} upgrades", self.sent(), self.happened.len() - kills);
+        figures.show("soak, failed", (ledger.failures.len() - broken) as f64, Aim::Stated, &parts);
+        let parts = format!("requests that a killed instance was answering, in {kills} kills; {} failed again", ledger.given_up.len());
+        figures.show("soak, broken", broken as f64, Aim::Stated, &parts);
         for (growth, (name, memory)) in
             self.growth().into_iter().zip([("one", self.watch.whole.memory[0]), ("two", self.watch.whole.memory[1])])
         {
@@ -126,21 +109,14 @@ impl Soak<'_> {
         (self.ledger.times.len() + self.ledger.failures.len() + self.ledger.given_up.len()) as f64
     }
 
-    /// The kill that a failure at this time may come from.
-    fn kill_before(&self, at: Instant) -> Option<usize> {
-        let kills = self.happened.iter().filter(|happened| happened.fault == Fault::Kill);
-        let since = at.duration_since(self.begin);
-        kills.enumerate().find(|(_, kill)| (kill.at..kill.at + AFTERMATH).contains(&since)).map(|(number, _)| number)
+    fn kills(&self) -> impl Iterator<Item = &Happened> {
+        self.happened.iter().filter(|happened| happened.fault == Fault::Kill)
     }
 
-    /// How many requests failed because of each kill.
-    fn broken(&self) -> Vec<usize> {
-        let kills = self.happened.iter().filter(|happened| happened.fault == Fault::Kill).count();
-        let mut broken = vec![0; kills];
-        for kill in self.ledger.failures.iter().filter_map(|(at, _)| self.kill_before(*at)) {
-            broken[kill] += 1;
-        }
-        broken
+    /// Whether a killed instance was answering the request.
+    fn is_of_a_kill(&self, failure: &Failure) -> bool {
+        let at = failure.at.duration_since(self.begin);
+        self.kills().any(|kill| Some(kill.instance) == failure.broken_by && (kill.at..kill.at + kill.took + AFTERMATH).contains(&at))
     }
 
     /// The memory of each instance in the last tenth of the half in which nothing happens to it ÷ in the second tenth, when it is warm.

@@ -162,6 +162,14 @@ struct Admitted {
 }
 
 impl Admitted {
+    /// Takes the places for a body of so many bytes, unless there are some.
+    fn hold(&mut self, limits: &Limits, (company, party): (CompanyId, &Party), size: usize) -> Result<(), Problem> {
+        if self.places.is_empty() {
+            self.places = limits.places_for(company, party, size)?;
+        }
+        Ok(())
+    }
+
     /// The turn has come. The body is that of a request under way from now on.
     fn start(&mut self, turn: Turn<CompanyId, Party>) {
         self.turn = Some(turn);
@@ -224,10 +232,8 @@ impl Admitting {
     /// Takes the places for a body of so many bytes, unless it has them. That of a request of nobody takes none.
     fn hold_body(&self, size: usize) -> Result<(), Problem> {
         let mut admitted = self.admitted();
-        if let Some((company, party)) = admitted.party.clone().filter(|_| admitted.places.is_empty()) {
-            admitted.places = self.limits.0.places_for(company, &party, size)?;
-        }
-        Ok(())
+        let Some((company, party)) = admitted.party.clone() else { return Ok(()) };
+        admitted.hold(&self.limits.0, (company, &party), size)
     }
 
     /// Takes a turn if it comes at once, otherwise a place in the line, and those for a body of so many bytes. A request of nobody takes none.
@@ -249,9 +255,7 @@ impl Admitting {
                 Ok(None)
             }
             Ok(Entered::Waiting(waiting)) => {
-                if admitted.places.is_empty() {
-                    admitted.places = limits.places_for(company, &party, size)?;
-                }
+                admitted.hold(limits, (company, &party), size)?;
                 Ok(Some(waiting))
             }
             Err(LineFull) => Err(self.is_full()),

@@ -48,7 +48,7 @@ async fn references_lead_to_live_records_of_the_same_company() {
 async fn what_is_referred_to_is_there_when_the_reference_is_committed() {
     let world = World::new().await;
     let own = warehouse(&world, "HAM").await;
-    let mut deleting = world.pool.begin().await.unwrap();
+    let mut deleting = world.hold().await;
     sqlx::query("update declared_records set deleted_at = now() where id = $1").bind(uuid(&own)).execute(&mut *deleting).await.unwrap();
     let item = json!({ "sku": "MUG", "quantity": 1, "warehouse": own["id"] });
     let mut create = pin!(ask(&world, Method::POST, "inventory/int/v1/stock-items").json(&item).send());

@@ -15,7 +15,7 @@ async fn an_event_that_is_committed_late_comes_late_and_holds_up_no_other() {
     let start = world.publish("driver.online").await.to_string();
     world.everything_is_fanned_out().await;
     let mut stream = world.stream(&format!("?after={start}"), None).await;
-    let mut late = world.pool.begin().await.unwrap();
+    let mut late = world.hold().await;
     for name in ["order.created", "order.dispatched"] {
         let event = world.new_event(world.company, name, None);
         events::publish(&mut late, event, world.clock.now()).await.unwrap();

@@ -56,7 +56,7 @@ async fn streams_of_many_companies_look_together_whether_there_is_anything_to_re
                  and (state = 'active' or state_change > clock_timestamp() - interval '300 ms') and pid <> pg_backend_pid()";
     until("the streams poll no more", async || world.count(quiet).await == 0).await;
 
-    let mut busy = world.pool.begin().await.unwrap();
+    let mut busy = world.hold().await;
     sqlx::query("lock table feed_heads").execute(&mut *busy).await.unwrap();
     sqlx::query("select pg_notify($1, '')").bind(events::PUBLISHED).execute(&world.pool).await.unwrap();
     world.somebody_waits().await;

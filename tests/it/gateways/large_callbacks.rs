@@ -67,7 +67,7 @@ async fn what_is_refused_beyond_the_limit_asks_no_database() {
     for _ in 0..60 {
         post().await.refused(400, "callback_not_genuine");
     }
-    let mut locked = world.pool.begin().await.unwrap();
+    let mut locked = world.hold().await;
     sqlx::query("lock table rate_limits, callbacks").execute(&mut *locked).await.unwrap();
     futures::future::join_all((0..100).map(|_| post()))
         .await

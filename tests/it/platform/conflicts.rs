@@ -192,7 +192,7 @@ async fn what_the_database_refused_to_commit_is_not_rolled_back_once_more() {
 #[tokio::test]
 async fn what_is_written_while_its_day_gets_a_partition_succeeds_at_once() {
     let world = World::new().await;
-    let mut keeper = world.pool.begin().await.unwrap();
+    let mut keeper = world.hold().await;
     let partition = "create table events_of_the_day (like events including all);
                      alter table events attach partition events_of_the_day for values from (minvalue) to (maxvalue)";
     sqlx::raw_sql(partition).execute(&mut *keeper).await.unwrap();

@@ -22,7 +22,7 @@ async fn search_indexes_are_made_beside_those_who_write_and_again_after_an_inter
     }
     assert_eq!(world.count(INDEXES).await, 0);
 
-    let mut writer = world.pool.begin().await.unwrap();
+    let mut writer = world.hold().await;
     for table in ["customers", "payments"] {
         writer.execute(sqlx::AssertSqlSafe(format!("lock table {table} in row exclusive mode"))).await.unwrap();
     }

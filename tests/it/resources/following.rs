@@ -70,7 +70,7 @@ async fn whoever_polls_beside_eight_who_write_sees_every_order() {
 async fn an_order_whose_transaction_lasts_appears_behind_nobody() {
     let world = World::new().await;
     let driver = world.driver("Ada").await;
-    let mut busy = world.pool.begin().await.unwrap();
+    let mut busy = world.hold().await;
     sqlx::query("select from drivers where id = $1 for update").bind(uuid(&driver)).execute(&mut *busy).await.unwrap();
     // It has the instant of its beginning, and waits for its driver.
     let held = world.fleet(Method::POST, "orders").json(&json!({ "driver": id(&driver) })).send();

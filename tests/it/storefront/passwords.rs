@@ -168,7 +168,7 @@ async fn parallel_sign_ins_that_replace_an_older_hash_all_succeed() {
 
 /// Signs in while an open transaction has made `change` to the customer after the password was compared.
 async fn sign_in_during(world: &World, change: &'static str) -> Answer {
-    let mut changing = world.pool.begin().await.unwrap();
+    let mut changing = world.hold().await;
     sqlx::query(change).execute(&mut *changing).await.unwrap();
     let mut signing_in = pin!(login(world, EMAIL, PASSWORD));
     tokio::select! {

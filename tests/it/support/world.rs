@@ -14,7 +14,7 @@ use portico::config::{Config, Environment};
 use portico::developers::{ApiKeyBody, ApiKeyRecord, SomeScopes};
 use portico::kernel::clock::Clock;
 use portico::kernel::crypto::ApplicationKey;
-use portico::kernel::database::{self, Pool};
+use portico::kernel::database::{self, Pool, Transaction};
 use portico::kernel::ids::{CompanyId, KeyId, StoreId};
 use portico::kernel::lifecycle::Lifecycle;
 use portico::kernel::password_hashing::PasswordHashing;
@@ -370,6 +370,14 @@ impl World {
     /// Every text and mail, newest first.
     pub fn messages(&self) -> Vec<CapturedMessage> {
         self.mailbox.messages()
+    }
+
+    /// A transaction that holds what it has locked for as long as the story likes. The server ends those of the service that do nothing for five
+    /// seconds, which are few on a busy machine.
+    pub async fn hold(&self) -> Transaction<'static> {
+        let mut transaction = self.pool.begin().await.unwrap();
+        sqlx::query("set local idle_in_transaction_session_timeout = 0").execute(&mut *transaction).await.unwrap();
+        transaction
     }
 
     /// The last code that was sent.

@@ -253,7 +253,7 @@ async fn a_worker_goes_on_recording_while_a_webhook_that_is_gone_cannot_be_disab
     let (gone, webhook) = world.subscriber("gone.test").await;
     let (prompt, _) = world.subscriber("prompt.test").await;
     gone.will([Reply::status(410)]);
-    let mut other = world.pool.begin().await.unwrap();
+    let mut other = world.hold().await;
     let id: portico::kernel::ids::SubscriptionId = webhook["id"].as_str().unwrap().parse().unwrap();
     sqlx::query("select from subscriptions where id = $1 for share").bind(id.uuid()).execute(&mut *other).await.unwrap();
     let lifecycle = Lifecycle::default();

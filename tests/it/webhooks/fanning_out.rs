@@ -35,7 +35,7 @@ async fn a_company_whose_first_event_another_transaction_has_is_passed_over_and_
     world.publish(second).await;
     world.publish_for(other, first).await;
     // As a fan-out has it, of this version or of the one before.
-    let mut fanning_out = world.pool.begin().await.unwrap();
+    let mut fanning_out = world.hold().await;
     sqlx::query("select from outbox where company_id = $1 order by position limit 1 for update")
         .bind(world.company.uuid())
         .execute(&mut *fanning_out)

@@ -182,7 +182,7 @@ async fn a_webhook_that_is_added_or_resumed_while_its_company_is_suspended_is_re
     world.developers(Method::POST, &format!("{path}/pause"), json!({})).await.ok(200);
 
     // The requests are admitted, because the suspension is not committed, and then wait for it.
-    let mut suspending = world.pool.begin().await.unwrap();
+    let mut suspending = world.hold().await;
     assert!(webhooks::suspend_company(&mut suspending, &caller, world.clock.now()).await.unwrap());
     let suspended = async {
         until("both requests wait", async || world.waiting_for_a_lock().await == 2).await;

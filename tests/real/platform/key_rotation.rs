@@ -122,7 +122,7 @@ async fn it_is_stopped_at_any_time_and_goes_on_where_it_was() {
     assert_eq!((first.values, first.resealed), (500, 500));
 
     // Somebody holds a lock, so the command waits when it is told to stop.
-    let mut conn = shop.world.pool.begin().await.unwrap();
+    let mut conn = shop.world.hold().await;
     sqlx::query("lock table devices in access exclusive mode").execute(&mut *conn).await.unwrap();
     let mut command = portico(&["keys", "rotate"], &shop.settings(&new, &old));
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -150,7 +150,7 @@ async fn a_value_that_is_changed_meanwhile_is_not_overwritten() {
     let headers = *sealed_columns().iter().find(|column| column.column == "sealed_headers").unwrap();
     let webhook = both.get("webhooks").await["webhooks"][0]["id"].as_str().unwrap().to_owned();
     // A change that is not committed yet is passed over, without waiting for it.
-    let mut change = shop.world.pool.begin().await.unwrap();
+    let mut change = shop.world.hold().await;
     sqlx::query("update subscriptions set updated_at = updated_at").execute(&mut *change).await.unwrap();
     let batch = Resealing::new(&renewed.pool, &renewed.application_key, headers).next().await.unwrap().unwrap();
     assert_eq!((batch.values, batch.resealed, batch.passed_over), (1, 0, 1));

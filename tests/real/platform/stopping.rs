@@ -34,7 +34,7 @@ async fn forget_a_migration(pool: &Pool) {
 async fn sigterm_ends_a_migration_that_takes_long_and_its_statement() {
     let world = World::new().await;
     forget_a_migration(&world.pool).await;
-    let mut writer = world.pool.begin().await.unwrap();
+    let mut writer = world.hold().await;
     writer.execute("lock table payments in row exclusive mode").await.unwrap();
     // The service has stopped in order, and the migration is not complete.
     for (arguments, status) in [(["serve", "--migrate"].as_slice(), 0), (&["migrate"], 143)] {

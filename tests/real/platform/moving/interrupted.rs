@@ -10,7 +10,7 @@ use portico::companies::{Deletion, DeletionError, Stage};
 use portico::kernel::database::{MayBeConflict, Transaction};
 use portico::webhooks;
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, Executor};
+use sqlx::AssertSqlSafe;
 
 use crate::platform::cells::two;
 use crate::platform::companies::{fill, rows};
@@ -118,8 +118,7 @@ async fn hold_up_leaving(world: &World) -> Transaction<'static> {
                    create constraint trigger wait after update on company_moves deferrable initially deferred
                    for each row when (new.stage = 'left') execute function wait()";
     sqlx::raw_sql(hold_up).execute(&world.pool).await.unwrap();
-    let mut gate = world.pool.begin().await.unwrap();
-    gate.execute("set local idle_in_transaction_session_timeout = 0").await.unwrap();
+    let mut gate = world.hold().await;
     sqlx::query("select from gate for update").execute(&mut *gate).await.unwrap();
     gate
 }
@@ -241,8 +240,7 @@ async fn a_command_that_is_stopped_goes_back_and_one_that_was_killed_is_undone_b
     let go = ["company", "move", company.as_str(), "--to", "b", "--grace", "0"];
     // The command cannot delete what it has copied while somebody reads an order in order to change it.
     let held_up = async || {
-        let mut reader = a.pool.begin().await.unwrap();
-        reader.execute("set local idle_in_transaction_session_timeout = 0").await.unwrap();
+        let mut reader = a.hold().await;
         sqlx::query("select from orders for update").execute(&mut *reader).await.unwrap();
         let command = portico(&go, &settings).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         a.somebody_waits().await;
@@ -286,7 +284,7 @@ async fn what_a_late_request_changes_or_adds_moves_too() {
     let moving = the_move(&a, &b);
     freeze(&moving).await;
     // A request that was admitted before has changed the order, and commits while the order is being deleted.
-    let mut late = a.pool.begin().await.unwrap();
+    let mut late = a.hold().await;
     sqlx::query("update orders set notes = 'late'").execute(&mut *late).await.unwrap();
     let commits = async {
         a.somebody_waits().await;
