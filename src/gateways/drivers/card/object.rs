@@ -56,6 +56,11 @@ impl<'a> Object<'a> {
         self.get(pointer)?.as_str()
     }
 
+    /// Whether this is a payment intent that never had a charge, as it says itself.
+    pub fn held_nothing(&self) -> bool {
+        self.object.get("latest_charge").is_some_and(Value::is_null)
+    }
+
     /// The id of another object, given as an id or as the expanded object.
     pub fn id_of(&self, pointer: &str) -> Option<String> {
         let value = self.get(pointer)?;

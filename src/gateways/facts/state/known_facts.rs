@@ -1,8 +1,9 @@
 //! The facts about a payment, taken one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::take;
 
-use crate::gateways::facts::state::{Dispute, Kind, Refunds, State, Status};
+use crate::gateways::facts::state::{Dispute, DueEvent, Kind, Refunds, State, Status};
 use crate::gateways::facts::{Fact, FactKind, Normalised};
 use crate::gateways::money::Currency;
 use crate::kernel::ids::{CustomerId, OrderId};
@@ -21,6 +22,8 @@ pub struct KnownFacts {
     is_set_up: bool,
     /// By currency. A refund in another currency than the payment's is no refund of the payment.
     refunds: BTreeMap<Option<Currency>, Refunds>,
+    /// The facts about refunds that came while nothing had been paid, as far as was known. They count from when the payment succeeds.
+    waiting: Vec<Fact>,
     /// By reference.
     disputes: BTreeMap<String, Dispute>,
     currency: Option<Currency>,
@@ -36,12 +39,25 @@ impl KnownFacts {
         self.number
     }
 
-    /// Adds a fact. Returns the events that become due by it, with their amounts as far as the fact says so.
-    pub fn add(&mut self, fact: &Fact) -> Vec<(Normalised, Option<i64>)> {
+    /// Adds a fact. Returns the events that become due by it: its own, and those of refunds that had waited for the payment to succeed.
+    pub fn add(&mut self, fact: &Fact) -> Vec<DueEvent> {
         self.number += 1;
         least(&mut self.currency, fact.currency.as_ref());
         least(&mut self.order, fact.order.as_ref());
         least(&mut self.customer, fact.customer.as_ref());
+        let own = once(fact).filter(|due| self.due.insert(due.clone()));
+        let mut due: Vec<_> = own.map(|(normalised, _)| DueEvent::of(fact, normalised, fact.amount)).into_iter().collect();
+        due.extend(self.take_in(fact));
+        if !self.is_unpaid() {
+            for refund in take(&mut self.waiting) {
+                due.extend(self.take_in(&refund));
+            }
+        }
+        due
+    }
+
+    /// What follows from a fact for the payment. Returns the refund that becomes due by it.
+    fn take_in(&mut self, fact: &Fact) -> Option<DueEvent> {
         let reported = self.reported(fact.currency.as_ref());
         match fact.kind {
             FactKind::PaymentPending | FactKind::PaymentFailed | FactKind::PaymentSucceeded => self.pay(fact),
@@ -50,14 +66,19 @@ impl KnownFacts {
             FactKind::DisputeCreated | FactKind::DisputeUpdated => self.dispute(&fact.reference, Dispute::Open),
             FactKind::DisputeWon => self.dispute(&fact.reference, Dispute::Won),
             FactKind::DisputeLost => self.dispute(&fact.reference, Dispute::Lost),
-            FactKind::RefundPending | FactKind::RefundProcessed | FactKind::RefundFailed | FactKind::RefundedInAll => {
-                self.refunds.entry(fact.currency.clone()).or_default().add(fact);
-            }
+            FactKind::RefundPending | FactKind::RefundProcessed | FactKind::RefundFailed | FactKind::RefundedInAll => self.refund(fact),
             FactKind::InquiryOpened | FactKind::InquiryClosed => {}
         }
         let growth = self.reported(fact.currency.as_ref()) - reported;
-        let due = once(fact).filter(|due| self.due.insert(due.clone())).map(|(normalised, _)| (normalised, fact.amount));
-        due.into_iter().chain((growth > 0).then_some((Normalised::RefundProcessed, Some(growth)))).collect()
+        (growth > 0).then(|| DueEvent::of(fact, Normalised::RefundProcessed, Some(growth)))
+    }
+
+    fn refund(&mut self, fact: &Fact) {
+        if self.is_unpaid() {
+            self.waiting.push(fact.clone());
+        } else {
+            self.refunds.entry(fact.currency.clone()).or_default().add(fact);
+        }
     }
 
     fn pay(&mut self, fact: &Fact) {
@@ -71,22 +92,22 @@ impl KnownFacts {
         }
     }
 
-    /// Whether all that had been authorised was released. A refund that the gateway reports then returns no money.
-    fn was_never_paid(&self) -> bool {
-        self.released > 0 && self.paid.contains_key(&FactKind::PaymentFailed) && !self.paid.contains_key(&FactKind::PaymentSucceeded)
+    /// Whether nothing has been paid, as far as is known: the amount is at most held, or was released. What a gateway then reports as a refund is
+    /// the release, or is ahead of the payment. A payment of which nothing else is known was paid: its beginning may never have been told.
+    fn is_unpaid(&self) -> bool {
+        let is_known = |kind| self.paid.contains_key(&kind);
+        let is_released = is_known(FactKind::PaymentFailed) && self.released > 0;
+        !is_known(FactKind::PaymentSucceeded) && (is_known(FactKind::PaymentPending) || is_released)
     }
 
-    /// The sum of the refunds in this currency that the facts report.
+    /// The sum of the refunds in this currency that the facts report, without those that wait.
     fn reported(&self, currency: Option<&Currency>) -> i64 {
-        if self.was_never_paid() {
-            return 0;
-        }
         self.refunds.get(&currency.cloned()).map_or(0, |refunds| refunds.reported(self.released))
     }
 
     /// The refunded amount of the payment.
     fn refunded(&self) -> i64 {
-        if self.was_never_paid() {
+        if self.is_unpaid() {
             return 0;
         }
         self.refunds.get(&self.currency().cloned()).map_or(0, |refunds| refunds.refunded(self.released))

@@ -18,7 +18,7 @@ fn reader(kind: &str) -> Option<Reader> {
     Some(match kind {
         "payment_intent.succeeded" => |intent, remarks| paid(intent, "/amount_received", remarks),
         "payment_intent.payment_failed" => |intent, remarks| Ok(failed(intent, "/last_payment_error/message", remarks)),
-        "payment_intent.canceled" => |intent, remarks| Ok(failed(intent, "/cancellation_reason", remarks)),
+        "payment_intent.canceled" => |intent, remarks| Ok(cancelled(intent, "/cancellation_reason", remarks)),
         "payment_intent.processing" | "payment_intent.amount_capturable_updated" => {
             |intent, remarks| Ok(pending(intent, "/amount", remarks))
         }
@@ -38,7 +38,8 @@ fn reader(kind: &str) -> Option<Reader> {
         },
         "charge.captured" => |charge, remarks| paid(charge, "/amount_captured", remarks),
         "charge.pending" => |charge, remarks| Ok(pending(charge, "/amount", remarks)),
-        "charge.failed" | "charge.expired" => |charge, remarks| Ok(failed(charge, "/failure_message", remarks)),
+        "charge.failed" => |charge, remarks| Ok(failed(charge, "/failure_message", remarks)),
+        "charge.expired" => |charge, remarks| Ok(cancelled(charge, "/failure_message", remarks)),
         "charge.refunded" => refunded,
         "refund.created" | "refund.updated" | "charge.refund.updated" => |refund, remarks| one(self::refund(refund, remarks)),
         "refund.failed" => |refund, remarks| one(named(refund, FactKind::RefundFailed, remarks)),
@@ -86,6 +87,17 @@ fn failed(object: &Object<'_>, message: &str, remarks: &mut Remarks) -> Vec<Fact
     vec![Fact { message: object.text(message).map(str::to_owned), ..object.note(FactKind::PaymentFailed, &["/amount"], remarks) }]
 }
 
+/// A payment that ended without being paid. What had been held is released, which the provider may report as a refund besides.
+fn cancelled(object: &Object<'_>, message: &str, remarks: &mut Remarks) -> Vec<Fact> {
+    let failed = failed(object, message, remarks);
+    let is_paid = |part: &str| object.amount_if_any(part).ok().flatten().is_some_and(|amount| amount > 0);
+    let held = match object.held_nothing() || is_paid("/amount_received") || is_paid("/amount_captured") {
+        true => 0,
+        false => object.amount_if_any("/amount").ok().flatten().unwrap_or(0),
+    };
+    failed.into_iter().chain(released(object, held, remarks)).collect()
+}
+
 /// A completed session is paid, pending, or has saved a payment method. The price of a subscription is reported by the payment
 /// intents of its invoices.
 fn completed(session: &Object<'_>, remarks: &mut Remarks) -> Facts {
@@ -104,11 +116,12 @@ fn is_authorised_only(charge: &Object<'_>) -> bool {
     charge.get("/captured") == Some(&Value::Bool(false))
 }
 
-/// The captured amount, all that was authorised or a part, and the release of the rest.
+/// The release of what was not captured, and the captured amount: all that was authorised, or a part. The release comes first, because refunds that
+/// have waited for the payment to succeed are published when it does, and one of them may be the release.
 fn paid(object: &Object<'_>, part: &str, remarks: &mut Remarks) -> Facts {
     let paid = object.sum(FactKind::PaymentSucceeded, &[part, "/amount"], remarks)?;
     let released = released(object, released_rest(object, paid.amount)?, remarks);
-    Ok(iter::once(paid).chain(released).collect())
+    Ok(released.into_iter().chain(iter::once(paid)).collect())
 }
 
 /// The part of the authorisation that was not captured, if the provider counts it among the refunds. Before the last of several captures, less than

@@ -52,7 +52,7 @@ fn every_type_tells_its_fact_about_its_transaction() {
         ("setup_intent.succeeded", json!({ "id": "seti_1", "customer": "cus_1" }), "seti_1", SetupSucceeded, None),
     ] {
         let update = understood(kind, json!({ "object": object }));
-        let only = &update.facts[0];
+        let only = update.facts.iter().find(|fact| fact.kind != AuthorisationReleased).unwrap();
         assert_eq!((update.transaction.as_str(), only.kind, only.amount), (transaction, fact, amount), "{kind}");
         assert!(only.amount.is_none() || only.currency.as_ref().unwrap().as_str() == "USD", "{kind}");
     }
@@ -83,15 +83,33 @@ fn what_is_released_of_an_authorisation_was_never_paid_nor_refunded() {
         [(PaymentFailed, Some(5000), None), (AuthorisationReleased, Some(5000), None)]
     );
     let released = (AuthorisationReleased, Some(2000), None);
-    assert_eq!(told("charge.captured", charge(true, 3000, 2000)), [(PaymentSucceeded, Some(3000), None), released]);
+    assert_eq!(told("charge.captured", charge(true, 3000, 2000)), [released, (PaymentSucceeded, Some(3000), None)]);
     assert_eq!(told("charge.refunded", charge(true, 3000, 2000)), [released]);
     assert_eq!(told("charge.refunded", charge(true, 3000, 2500)), [released, (RefundedInAll, None, Some(2500))]);
     assert_eq!(told("charge.captured", charge(true, 3000, 0)), [(PaymentSucceeded, Some(3000), None)], "another capture may follow");
     let intent = json!({ "id": "pi_1", "amount": 5000, "amount_received": 3000, "currency": "usd" });
-    assert_eq!(told("payment_intent.succeeded", intent), [(PaymentSucceeded, Some(3000), None), released]);
+    assert_eq!(told("payment_intent.succeeded", intent), [released, (PaymentSucceeded, Some(3000), None)]);
     let event = json!({ "object": charge(true, 3000, 2500), "previous_attributes": { "amount_refunded": 2000 } });
     let sum = &understood("charge.refunded", event).facts[1];
     assert_eq!((sum.amount, sum.total), (Some(500), Some(2500)));
+}
+
+#[test]
+fn what_is_cancelled_releases_what_was_held_and_nothing_that_was_paid() {
+    let released = |kind: &str, more: Value| {
+        let mut object = json!({ "id": "pi_1", "amount": 5000, "currency": "usd" });
+        object.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let facts = understood(kind, json!({ "object": object })).facts;
+        assert_eq!((facts[0].kind, facts[0].amount), (PaymentFailed, Some(5000)));
+        facts.iter().filter(|fact| fact.kind == AuthorisationReleased).filter_map(|fact| fact.amount).sum::<i64>()
+    };
+    let held = json!({ "amount_received": 0, "latest_charge": "ch_1" });
+    assert_eq!(released("payment_intent.canceled", held), 5000);
+    assert_eq!(released("payment_intent.canceled", json!({})), 5000);
+    assert_eq!(released("payment_intent.canceled", json!({ "latest_charge": null })), 0, "nothing was held");
+    assert_eq!(released("payment_intent.canceled", json!({ "amount_received": 3000 })), 0, "it was paid");
+    assert_eq!(released("charge.expired", json!({ "captured": false, "amount_captured": 0 })), 5000);
+    assert_eq!(released("charge.failed", json!({ "captured": false })), 0, "another attempt may follow");
 }
 
 #[test]

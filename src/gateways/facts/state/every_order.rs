@@ -1,0 +1,80 @@
+//! Every order of the callbacks of one payment: the state is the same, and no event tells of what did not happen.
+
+use super::tests::{arrive, fact};
+use super::*;
+use crate::gateways::facts::FactKind::{self, *};
+
+/// The facts of these callbacks, in every order of the callbacks.
+fn orders(callbacks: &[Vec<Fact>]) -> Vec<Vec<Fact>> {
+    if callbacks.is_empty() {
+        return vec![Vec::new()];
+    }
+    let beginning_with = |first: usize| {
+        let mut rest = callbacks.to_vec();
+        let first = rest.remove(first);
+        orders(&rest).into_iter().map(move |rest| [first.clone(), rest].concat())
+    };
+    (0..callbacks.len()).flat_map(beginning_with).collect()
+}
+
+fn one(kind: FactKind, reference: &str, amount: i64) -> Vec<Fact> {
+    vec![fact(kind, reference, amount)]
+}
+
+#[test]
+fn a_cancelled_authorisation_whose_release_is_told_as_a_refund_was_not_refunded() {
+    let cancelled = || vec![fact(PaymentFailed, "", 5000), fact(AuthorisationReleased, "", 5000)];
+    let refund = one(RefundProcessed, "re_1", 5000);
+    for callbacks in [
+        vec![one(PaymentPending, "", 5000), cancelled(), refund.clone(), cancelled()],
+        vec![one(PaymentPending, "", 5000), cancelled(), refund.clone()],
+        vec![cancelled(), refund],
+    ] {
+        for facts in orders(&callbacks) {
+            let (state, _, amounts) = arrive(&facts);
+            assert_eq!((state.status, state.refunded), (Status::Failed, 0), "{facts:?}");
+            // A refund of which nothing else is known may be one of a payment whose beginning was never told.
+            assert_eq!(amounts.is_empty(), facts[0].kind != RefundProcessed, "{facts:?}");
+        }
+    }
+}
+
+#[test]
+fn a_refund_of_a_payment_that_is_held_is_published_when_the_payment_succeeds() {
+    let callbacks = [
+        one(PaymentPending, "", 5000),
+        one(RefundProcessed, "re_1", 2000),
+        one(RefundProcessed, "re_2", 500),
+        one(PaymentSucceeded, "", 5000),
+        one(PaymentFailed, "", 5000),
+    ];
+    for facts in orders(&callbacks) {
+        let (state, _, amounts) = arrive(&facts);
+        assert_eq!((state.status, state.refunded, amounts), (Status::PartiallyRefunded, 2500, vec![500, 2000]), "{facts:?}");
+    }
+    let mut known = KnownFacts::default();
+    for facts in &callbacks[..3] {
+        known.add(&facts[0]);
+    }
+    assert_eq!(known.state().map(|state| (state.status, state.refunded)), Some((Status::Pending, 0)));
+    let due = known.add(&callbacks[3][0]);
+    let told: Vec<_> = due.iter().map(|due| (due.normalised, due.fact.reference.as_str(), due.amount)).collect();
+    assert_eq!(
+        told,
+        [
+            (Normalised::PaymentSucceeded, "", Some(5000)),
+            (Normalised::RefundProcessed, "re_1", Some(2000)),
+            (Normalised::RefundProcessed, "re_2", Some(500))
+        ]
+    );
+}
+
+#[test]
+fn a_release_that_is_told_before_its_partial_capture_is_never_a_refund() {
+    let captured = vec![fact(AuthorisationReleased, "", 2000), fact(PaymentSucceeded, "", 3000)];
+    for facts in orders(&[one(PaymentPending, "", 5000), one(RefundProcessed, "re_1", 2000), captured]) {
+        let (state, _, amounts) = arrive(&facts);
+        assert_eq!((state.status, state.amount, state.refunded), (Status::Succeeded, Some(3000), 0), "{facts:?}");
+        assert_eq!(amounts.is_empty(), facts[0].kind != RefundProcessed, "{facts:?}");
+    }
+}
