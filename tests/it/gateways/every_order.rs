@@ -90,3 +90,21 @@ async fn a_refund_that_is_ahead_of_its_payment_is_told_when_the_payment_succeeds
         assert_eq!(amounts(&events, "refund.processed"), [2000], "{order:?}");
     }
 }
+
+#[tokio::test]
+async fn each_capture_in_parts_is_told_by_what_it_added() {
+    let world = World::new().await;
+    let card = world.card().await;
+    let captured = |amount: i64| json!({ "amount": 10_000, "captured": true, "amount_captured": amount, "amount_refunded": 0 });
+    let callbacks = [
+        ("charge.captured", "ch", captured(3000)),
+        ("charge.captured", "ch", captured(10_000)),
+        ("payment_intent.succeeded", "pi", json!({ "amount": 10_000, "amount_received": 10_000 })),
+    ];
+    let (payment, events) = arrive(&world, &card, 0, &callbacks).await;
+    assert_eq!((payment, amounts(&events, "payment.succeeded")), (json!(["succeeded", 10_000, 0]), vec![3000, 7000]));
+    assert_eq!(events.last().unwrap().2["amount"], 10_000, "subscribers know the whole amount");
+    let reversed: Vec<_> = callbacks.into_iter().rev().collect();
+    let (payment, events) = arrive(&world, &card, 1, &reversed).await;
+    assert_eq!((payment, amounts(&events, "payment.succeeded")), (json!(["succeeded", 10_000, 0]), vec![10_000]));
+}

@@ -78,3 +78,35 @@ fn a_release_that_is_told_before_its_partial_capture_is_never_a_refund() {
         assert_eq!(amounts.is_empty(), facts[0].kind != RefundProcessed, "{facts:?}");
     }
 }
+
+#[test]
+fn what_is_paid_in_parts_is_published_as_it_grows() {
+    let paid_in = |facts: &[Fact]| {
+        let mut known = KnownFacts::default();
+        let due: Vec<_> = facts.iter().flat_map(|fact| known.add(fact)).collect();
+        assert_eq!(known.state().and_then(|state| state.amount), Some(10_000), "{facts:?}");
+        let paid = due.into_iter().filter(|due| due.normalised == Normalised::PaymentSucceeded);
+        paid.map(|due| (due.fact.reference, due.amount.unwrap())).collect::<Vec<_>>()
+    };
+    let in_all = |amount| fact(PaymentSucceeded, "", amount);
+    let part = |reference, amount| fact(PaymentSucceeded, reference, amount);
+    let told = |events: &[(&str, i64)]| events.iter().map(|(reference, amount)| ((*reference).to_owned(), *amount)).collect::<Vec<_>>();
+    for (facts, events) in [
+        (vec![in_all(3000), in_all(10_000), in_all(10_000)], told(&[("", 3000), ("", 7000)])),
+        (vec![in_all(10_000), in_all(10_000), in_all(3000)], told(&[("", 10_000)])),
+        (vec![part("a", 3000), part("b", 7000), part("b", 7000)], told(&[("a", 3000), ("b", 7000)])),
+        (vec![part("a", 3000), in_all(10_000), part("b", 7000)], told(&[("a", 3000), ("", 7000)])),
+        (vec![in_all(10_000), part("b", 7000), part("a", 3000)], told(&[("", 10_000)])),
+    ] {
+        assert_eq!(paid_in(&facts), events, "{facts:?}");
+        for order in orders(&facts.into_iter().map(|fact| vec![fact]).collect::<Vec<_>>()) {
+            assert_eq!(paid_in(&order).into_iter().map(|(_, amount)| amount).sum::<i64>(), 10_000, "{order:?}");
+        }
+    }
+}
+
+#[test]
+fn a_payment_of_nothing_succeeds_once() {
+    let (state, published, _) = arrive(&[fact(PaymentSucceeded, "", 0), fact(PaymentSucceeded, "", 0)]);
+    assert_eq!((state.status, state.amount, published.len()), (Status::Succeeded, Some(0), 1));
+}

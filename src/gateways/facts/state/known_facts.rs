@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
 
-use crate::gateways::facts::state::{Dispute, DueEvent, Kind, Refunds, State, Status};
+use crate::gateways::facts::state::{Captures, Dispute, DueEvent, Kind, Refunds, State, Status};
 use crate::gateways::facts::{Fact, FactKind, Normalised};
 use crate::gateways::money::Currency;
 use crate::kernel::ids::{CustomerId, OrderId};
@@ -15,8 +15,8 @@ pub struct KnownFacts {
     /// What was to be paid, by how far the payment got. The last one counts: a payment that failed after it was pending counts as failed.
     /// The order of two attempts is unknown, so of several sums the largest counts.
     paid: BTreeMap<FactKind, (Option<i64>, Option<Currency>)>,
-    /// What was paid in parts, by reference. The parts add up.
-    captures: BTreeMap<String, i64>,
+    /// What was paid.
+    captures: Captures,
     /// How much of what had been authorised was released.
     released: i64,
     is_set_up: bool,
@@ -29,7 +29,7 @@ pub struct KnownFacts {
     currency: Option<Currency>,
     order: Option<OrderId>,
     customer: Option<CustomerId>,
-    /// The events that have become due, each with the capture, refund or dispute that it is about; all but [`Normalised::RefundProcessed`].
+    /// The events that have become due, each with the refund or dispute that it is about; all but those that are published by growth.
     due: BTreeSet<(Normalised, String)>,
 }
 
@@ -56,11 +56,13 @@ impl KnownFacts {
         due
     }
 
-    /// What follows from a fact for the payment. Returns the refund that becomes due by it.
-    fn take_in(&mut self, fact: &Fact) -> Option<DueEvent> {
+    /// What follows from a fact for the payment. Returns the events by which the paid and the refunded sum grow.
+    fn take_in(&mut self, fact: &Fact) -> Vec<DueEvent> {
         let reported = self.reported(fact.currency.as_ref());
+        let mut due = Vec::new();
         match fact.kind {
-            FactKind::PaymentPending | FactKind::PaymentFailed | FactKind::PaymentSucceeded => self.pay(fact),
+            FactKind::PaymentPending | FactKind::PaymentFailed => self.pay(fact),
+            FactKind::PaymentSucceeded => due.extend(self.succeed(fact)),
             FactKind::AuthorisationReleased => self.released = fact.amount.unwrap_or(0).max(self.released),
             FactKind::SetupSucceeded => self.is_set_up = true,
             FactKind::DisputeCreated | FactKind::DisputeUpdated => self.dispute(&fact.reference, Dispute::Open),
@@ -70,7 +72,8 @@ impl KnownFacts {
             FactKind::InquiryOpened | FactKind::InquiryClosed => {}
         }
         let growth = self.reported(fact.currency.as_ref()) - reported;
-        (growth > 0).then(|| DueEvent::of(fact, Normalised::RefundProcessed, Some(growth)))
+        due.extend((growth > 0).then(|| DueEvent::of(fact, Normalised::RefundProcessed, Some(growth))));
+        due
     }
 
     fn refund(&mut self, fact: &Fact) {
@@ -82,14 +85,18 @@ impl KnownFacts {
     }
 
     fn pay(&mut self, fact: &Fact) {
-        let is_part = fact.kind == FactKind::PaymentSucceeded && !fact.reference.is_empty();
-        let sum = (fact.amount.filter(|_| !is_part), fact.currency.clone());
+        let sum = (fact.amount, fact.currency.clone());
         let largest = self.paid.entry(fact.kind).or_insert_with(|| sum.clone());
         *largest = sum.max(largest.clone());
-        if is_part {
-            let captured = self.captures.entry(fact.reference.clone()).or_default();
-            *captured = fact.amount.unwrap_or(0).max(*captured);
-        }
+    }
+
+    /// The first success has an event, and then each by which the paid sum grows.
+    fn succeed(&mut self, fact: &Fact) -> Option<DueEvent> {
+        let is_first = !self.paid.contains_key(&FactKind::PaymentSucceeded);
+        self.pay(fact);
+        let growth = fact.amount.map_or(0, |amount| self.captures.add(&fact.reference, amount));
+        let amount = if is_first { fact.amount } else { Some(growth) };
+        (is_first || growth > 0).then(|| DueEvent::of(fact, Normalised::PaymentSucceeded, amount))
     }
 
     /// Whether nothing has been paid, as far as is known: the amount is at most held, or was released. What a gateway then reports as a refund is
@@ -122,12 +129,10 @@ impl KnownFacts {
         }
     }
 
-    /// The amount of the payment, in minor units.
+    /// The amount of the payment, in minor units: what was paid, else what is to be paid.
     fn amount(&self) -> Option<i64> {
-        let (kind, (whole, _)) = self.paid.last_key_value()?;
-        let in_parts = self.captures.values().copied().fold(0, i64::saturating_add);
-        // The amount of a payment that was paid in parts is their sum, whatever else is known of it.
-        if *kind == FactKind::PaymentSucceeded && !self.captures.is_empty() { (*whole).max(Some(in_parts)) } else { *whole }
+        let (kind, (amount, _)) = self.paid.last_key_value()?;
+        if *kind == FactKind::PaymentSucceeded { amount.map(|_| self.captures.sum()) } else { *amount }
     }
 
     /// The currency of its amounts.
@@ -161,10 +166,10 @@ impl KnownFacts {
     }
 }
 
-/// The event that this fact makes due, if no other has. Whatever tells of a dispute first tells that there is one.
+/// The event that this fact makes due, if no other has. Whatever tells of a dispute first tells that there is one. What was paid and refunded is
+/// published by growth.
 fn once(fact: &Fact) -> Option<(Normalised, String)> {
     match fact.kind {
-        FactKind::PaymentSucceeded => Some((Normalised::PaymentSucceeded, fact.reference.clone())),
         FactKind::PaymentFailed => Some((Normalised::PaymentFailed, String::new())),
         FactKind::PaymentPending => Some((Normalised::PaymentPending, String::new())),
         FactKind::SetupSucceeded => Some((Normalised::SetupSucceeded, String::new())),
@@ -172,7 +177,7 @@ fn once(fact: &Fact) -> Option<(Normalised, String)> {
         FactKind::DisputeCreated | FactKind::DisputeUpdated | FactKind::DisputeWon | FactKind::DisputeLost => {
             Some((Normalised::ChargebackCreated, fact.reference.clone()))
         }
-        FactKind::RefundPending | FactKind::RefundProcessed | FactKind::RefundedInAll => None,
+        FactKind::PaymentSucceeded | FactKind::RefundPending | FactKind::RefundProcessed | FactKind::RefundedInAll => None,
         FactKind::AuthorisationReleased | FactKind::InquiryOpened | FactKind::InquiryClosed => None,
     }
 }

@@ -1,11 +1,13 @@
 //! The state that follows from the facts about a payment, and the events that are due. Both are pure functions of the *set* of
 //! facts, so the order and the repetition of callbacks do not matter. The set of due events only grows, so a published event never
-//! has to be taken back. Refunds are published as the growth of one sum ([`Refunds::reported`]), and not before the payment is known to have
+//! has to be taken back. What was paid is published as the growth of one sum ([`Captures::sum`]), because many gateways report only what all captures
+//! come to. Refunds are published as the growth of another one ([`Refunds::reported`]), and not before the payment is known to have
 //! succeeded if it is known to be held: what is only held is released, and some gateways call that a refund.
 //!
 //! [`KnownFacts`] takes the facts one by one and remembers what follows from them, not the facts: one more takes the same time however
 //! many there are.
 
+mod captures;
 mod known_facts;
 mod refunds;
 
@@ -13,6 +15,7 @@ use crate::gateways::facts::{Fact, Normalised};
 use crate::gateways::money::Currency;
 use crate::kernel::ids::{CustomerId, OrderId};
 
+use captures::Captures;
 pub use known_facts::KnownFacts;
 use refunds::Refunds;
 
