@@ -125,6 +125,21 @@ async fn captures_in_parts_add_up_and_are_two_facts() {
 }
 
 #[tokio::test]
+async fn captures_in_different_currencies_are_not_added() {
+    let world = World::new().await;
+    let gateway = hmac(&world, json!({ "events": { "captured": "payment.succeeded" }, "pointers": { "capture": "/data/capture" } })).await;
+    for (id, amount, currency) in [("cap_1", 3000, "EUR"), ("cap_2", 7000, "USD")] {
+        let data = json!({ "id": "t1", "capture": id, "amount": amount, "currency": currency });
+        post(&world, &gateway, &json!({ "id": format!("evt_{id}"), "type": "captured", "data": data })).await.ok(200);
+    }
+    let payment = world.payment().await;
+    assert_eq!((&payment["amount"], &payment["currency"]), (&json!(7000), &json!("USD")));
+    let events = world.payment_events().await;
+    let told: Vec<_> = events.iter().map(|(_, data)| json!([data["amount"], data["currency"]])).collect();
+    assert_eq!(json!(told), json!([[3000, "EUR"], [7000, "USD"]]));
+}
+
+#[tokio::test]
 async fn amounts_are_in_minor_units_whatever_the_provider_calls_them() {
     let world = World::new().await;
     let card = world.card().await;

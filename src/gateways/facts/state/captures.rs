@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::gateways::facts::state::refunds::{Sum, amount, raise};
 
-/// The sums that the facts about a payment report as paid. Of repeated facts about one capture, the largest amount counts.
+/// The sums in one currency that the facts about a payment report as paid. Of repeated facts about one capture, the largest amount counts.
 #[derive(Clone, Debug, Default)]
 pub struct Captures {
     /// The largest sum that names no capture. A gateway that tells of every capture without its name tells what they come to so far.

@@ -106,6 +106,21 @@ fn what_is_paid_in_parts_is_published_as_it_grows() {
 }
 
 #[test]
+fn captures_in_different_currencies_are_not_added() {
+    let euros = Fact { currency: "EUR".parse().ok(), ..fact(PaymentSucceeded, "cap_1", 3000) };
+    let dollars = fact(PaymentSucceeded, "cap_2", 7000);
+    for facts in orders(&[vec![euros.clone()], vec![dollars.clone()], vec![euros], vec![dollars]]) {
+        let mut known = KnownFacts::default();
+        let due = facts.iter().flat_map(|fact| known.add(fact));
+        let mut told: Vec<_> = due.map(|due| (due.amount.unwrap(), due.fact.currency.unwrap().to_string())).collect();
+        told.sort();
+        assert_eq!(told, [(3000, "EUR".to_owned()), (7000, "USD".to_owned())], "{facts:?}");
+        let state = known.state().unwrap();
+        assert_eq!((state.amount, state.currency), (Some(7000), "USD".parse().ok()), "{facts:?}");
+    }
+}
+
+#[test]
 fn a_payment_of_nothing_succeeds_once() {
     let (state, published, _) = arrive(&[fact(PaymentSucceeded, "", 0), fact(PaymentSucceeded, "", 0)]);
     assert_eq!((state.status, state.amount, published.len()), (Status::Succeeded, Some(0), 1));

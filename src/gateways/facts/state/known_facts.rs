@@ -15,8 +15,8 @@ pub struct KnownFacts {
     /// What was to be paid, by how far the payment got. The last one counts: a payment that failed after it was pending counts as failed.
     /// The order of two attempts is unknown, so of several sums the largest counts.
     paid: BTreeMap<FactKind, (Option<i64>, Option<Currency>)>,
-    /// What was paid.
-    captures: Captures,
+    /// What was paid, by currency. Sums of different currencies do not add up: those in the payment's currency are its amount.
+    captures: BTreeMap<Option<Currency>, Captures>,
     /// How much of what had been authorised was released.
     released: i64,
     is_set_up: bool,
@@ -94,7 +94,7 @@ impl KnownFacts {
     fn succeed(&mut self, fact: &Fact) -> Option<DueEvent> {
         let is_first = !self.paid.contains_key(&FactKind::PaymentSucceeded);
         self.pay(fact);
-        let growth = fact.amount.map_or(0, |amount| self.captures.add(&fact.reference, amount));
+        let growth = fact.amount.map_or(0, |amount| self.captures.entry(fact.currency.clone()).or_default().add(&fact.reference, amount));
         let amount = if is_first { fact.amount } else { Some(growth) };
         (is_first || growth > 0).then(|| DueEvent::of(fact, Normalised::PaymentSucceeded, amount))
     }
@@ -131,8 +131,8 @@ impl KnownFacts {
 
     /// The amount of the payment, in minor units: what was paid, else what is to be paid.
     fn amount(&self) -> Option<i64> {
-        let (kind, (amount, _)) = self.paid.last_key_value()?;
-        if *kind == FactKind::PaymentSucceeded { amount.map(|_| self.captures.sum()) } else { *amount }
+        let (kind, (amount, currency)) = self.paid.last_key_value()?;
+        if *kind == FactKind::PaymentSucceeded { self.captures.get(currency).map(Captures::sum) } else { *amount }
     }
 
     /// The currency of its amounts.
