@@ -108,3 +108,26 @@ async fn each_capture_in_parts_is_told_by_what_it_added() {
     let (payment, events) = arrive(&world, &card, 1, &reversed).await;
     assert_eq!((payment, amounts(&events, "payment.succeeded")), (json!(["succeeded", 10_000, 0]), vec![10_000]));
 }
+
+#[tokio::test]
+async fn a_refund_between_two_captures_is_no_release() {
+    let world = World::new().await;
+    let card = world.card().await;
+    let captured = |more: Value| {
+        let mut charge = json!({ "amount": 10_000, "captured": true });
+        charge.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        charge
+    };
+    let callbacks = [
+        ("charge.captured", "ch", captured(json!({ "amount_captured": 6000 }))),
+        ("refund.created", "re", json!({ "amount": 4000, "status": "succeeded" })),
+        ("charge.refunded", "ch", captured(json!({ "amount_captured": 6000, "amount_refunded": 4000 }))),
+        ("charge.captured", "ch", captured(json!({ "amount_captured": 10_000, "amount_refunded": 4000 }))),
+    ];
+    for (number, order) in orders(&callbacks).iter().enumerate() {
+        let (payment, events) = arrive(&world, &card, number, order).await;
+        assert_eq!(payment, json!(["partially_refunded", 10_000, 4000]), "{order:?}");
+        assert_eq!(amounts(&events, "payment.succeeded").iter().sum::<i64>(), 10_000, "{order:?}");
+        assert_eq!(amounts(&events, "refund.processed").iter().sum::<i64>(), 4000, "{order:?}");
+    }
+}

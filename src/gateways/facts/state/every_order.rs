@@ -1,6 +1,6 @@
 //! Every order of the callbacks of one payment: the state is the same, and no event tells of what did not happen.
 
-use super::tests::{arrive, fact};
+use super::tests::{arrive, bare_total, fact};
 use super::*;
 use crate::gateways::facts::FactKind::{self, *};
 
@@ -124,4 +124,54 @@ fn captures_in_different_currencies_are_not_added() {
 fn a_payment_of_nothing_succeeds_once() {
     let (state, published, _) = arrive(&[fact(PaymentSucceeded, "", 0), fact(PaymentSucceeded, "", 0)]);
     assert_eq!((state.status, state.amount, published.len()), (Status::Succeeded, Some(0), 1));
+}
+
+/// A release of a part of 10000 that had been authorised.
+fn released(amount: i64) -> Fact {
+    Fact { total: Some(10_000), ..fact(AuthorisationReleased, "", amount) }
+}
+
+#[test]
+fn a_refund_between_two_captures_is_no_release() {
+    let refund = one(RefundProcessed, "re_1", 4000);
+    let first = vec![released(4000), fact(PaymentSucceeded, "", 6000)];
+    let refunded = vec![released(4000), bare_total(4000)];
+    let second = one(PaymentSucceeded, "", 10_000);
+    let more = one(RefundedInAll, "5000", 1000);
+    for (callbacks, sum) in [
+        (vec![first.clone(), refund.clone(), refunded.clone(), second.clone()], 4000),
+        (vec![first.clone(), refunded.clone(), second.clone()], 4000),
+        (vec![first.clone(), refund.clone(), second.clone()], 4000),
+        (vec![first.clone(), refund, refunded.clone(), second.clone(), more], 5000),
+    ] {
+        for facts in orders(&callbacks) {
+            let (state, _, amounts) = arrive(&facts);
+            assert_eq!((state.status, state.amount, state.refunded), (Status::PartiallyRefunded, Some(10_000), sum), "{facts:?}");
+            assert_eq!(amounts.iter().sum::<i64>(), sum, "{facts:?}");
+        }
+    }
+}
+
+#[test]
+fn the_last_capture_decides_what_was_released() {
+    let callbacks = [
+        vec![released(7000), fact(PaymentSucceeded, "", 3000)],
+        vec![released(4000), fact(PaymentSucceeded, "", 6000)],
+        one(RefundProcessed, "re_1", 4000),
+        one(RefundProcessed, "re_2", 500),
+    ];
+    for facts in orders(&callbacks) {
+        let (state, _, amounts) = arrive(&facts);
+        assert_eq!((state.status, state.amount, state.refunded), (Status::PartiallyRefunded, Some(6000), 500), "{facts:?}");
+        assert!(amounts.contains(&500), "{facts:?}");
+    }
+}
+
+#[test]
+fn a_release_in_another_currency_is_no_refund_of_the_payment() {
+    let euros = |fact: Fact| Fact { currency: "EUR".parse().ok(), ..fact };
+    for facts in orders(&[one(PaymentSucceeded, "", 10_000), vec![euros(released(4000))], one(RefundProcessed, "re_1", 4000)]) {
+        let (state, _, amounts) = arrive(&facts);
+        assert_eq!((state.refunded, amounts), (4000, vec![4000]), "{facts:?}");
+    }
 }

@@ -15,15 +15,15 @@ pub struct KnownFacts {
     /// What was to be paid, by how far the payment got. The last one counts: a payment that failed after it was pending counts as failed.
     /// The order of two attempts is unknown, so of several sums the largest counts.
     paid: BTreeMap<FactKind, (Option<i64>, Option<Currency>)>,
-    /// What was paid, by currency. Sums of different currencies do not add up: those in the payment's currency are its amount.
+    /// What was paid and released, by currency. Sums of different currencies do not add up: those in the payment's currency are its amount.
     captures: BTreeMap<Option<Currency>, Captures>,
-    /// How much of what had been authorised was released.
-    released: i64,
     is_set_up: bool,
     /// By currency. A refund in another currency than the payment's is no refund of the payment.
     refunds: BTreeMap<Option<Currency>, Refunds>,
     /// The facts about refunds that came while nothing had been paid, as far as was known. They count from when the payment succeeds.
     waiting: Vec<Fact>,
+    /// What was published as refunded, and turned out to have been released, by currency. A later capture may show that it was refunded after all.
+    untrue: BTreeMap<Option<Currency>, i64>,
     /// By reference.
     disputes: BTreeMap<String, Dispute>,
     currency: Option<Currency>,
@@ -63,7 +63,7 @@ impl KnownFacts {
         match fact.kind {
             FactKind::PaymentPending | FactKind::PaymentFailed => self.pay(fact),
             FactKind::PaymentSucceeded => due.extend(self.succeed(fact)),
-            FactKind::AuthorisationReleased => self.released = fact.amount.unwrap_or(0).max(self.released),
+            FactKind::AuthorisationReleased => self.captures.entry(fact.currency.clone()).or_default().release(fact),
             FactKind::SetupSucceeded => self.is_set_up = true,
             FactKind::DisputeCreated | FactKind::DisputeUpdated => self.dispute(&fact.reference, Dispute::Open),
             FactKind::DisputeWon => self.dispute(&fact.reference, Dispute::Won),
@@ -72,8 +72,24 @@ impl KnownFacts {
             FactKind::InquiryOpened | FactKind::InquiryClosed => {}
         }
         let growth = self.reported(fact.currency.as_ref()) - reported;
-        due.extend((growth > 0).then(|| DueEvent::of(fact, Normalised::RefundProcessed, Some(growth))));
+        due.extend(self.refunded_more(fact, growth));
         due
+    }
+
+    /// The event of a growth of the refunded sum. A fact that is not about a refund, such as a capture that shows that less was released, names none,
+    /// and what was published before is not published again.
+    fn refunded_more(&mut self, fact: &Fact, growth: i64) -> Option<DueEvent> {
+        if growth > 0 && matches!(fact.kind, FactKind::RefundProcessed | FactKind::RefundedInAll) {
+            return Some(DueEvent::of(fact, Normalised::RefundProcessed, Some(growth)));
+        }
+        if growth == 0 {
+            return None;
+        }
+        let untrue = self.untrue.entry(fact.currency.clone()).or_default();
+        let news = growth.saturating_sub(*untrue);
+        *untrue = news.saturating_neg().max(0);
+        let refund = Fact { currency: fact.currency.clone(), ..Fact::new(FactKind::RefundProcessed) };
+        (news > 0).then(|| DueEvent::of(&refund, Normalised::RefundProcessed, Some(news)))
     }
 
     fn refund(&mut self, fact: &Fact) {
@@ -103,13 +119,13 @@ impl KnownFacts {
     /// the release, or is ahead of the payment. A payment of which nothing else is known was paid: its beginning may never have been told.
     fn is_unpaid(&self) -> bool {
         let is_known = |kind| self.paid.contains_key(&kind);
-        let is_released = is_known(FactKind::PaymentFailed) && self.released > 0;
+        let is_released = is_known(FactKind::PaymentFailed) && self.captures.values().any(|captures| captures.released() > 0);
         !is_known(FactKind::PaymentSucceeded) && (is_known(FactKind::PaymentPending) || is_released)
     }
 
     /// The sum of the refunds in this currency that the facts report, without those that wait.
     fn reported(&self, currency: Option<&Currency>) -> i64 {
-        self.refunds.get(&currency.cloned()).map_or(0, |refunds| refunds.reported(self.released))
+        self.refunds.get(&currency.cloned()).map_or(0, |refunds| refunds.reported(self.released(currency)))
     }
 
     /// The refunded amount of the payment.
@@ -117,7 +133,12 @@ impl KnownFacts {
         if self.is_unpaid() {
             return 0;
         }
-        self.refunds.get(&self.currency().cloned()).map_or(0, |refunds| refunds.refunded(self.released))
+        let currency = self.currency();
+        self.refunds.get(&currency.cloned()).map_or(0, |refunds| refunds.refunded(self.released(currency)))
+    }
+
+    fn released(&self, currency: Option<&Currency>) -> i64 {
+        self.captures.get(&currency.cloned()).map_or(0, Captures::released)
     }
 
     /// A decision is final, whatever arrives later about the time before it.
@@ -132,7 +153,7 @@ impl KnownFacts {
     /// The amount of the payment, in minor units: what was paid, else what is to be paid.
     fn amount(&self) -> Option<i64> {
         let (kind, (amount, currency)) = self.paid.last_key_value()?;
-        if *kind == FactKind::PaymentSucceeded { self.captures.get(currency).map(Captures::sum) } else { *amount }
+        if *kind == FactKind::PaymentSucceeded { amount.and_then(|_| self.captures.get(currency)).map(Captures::sum) } else { *amount }
     }
 
     /// The currency of its amounts.

@@ -132,9 +132,12 @@ fn released_rest(object: &Object<'_>, captured: Option<i64>) -> Result<i64, NotU
     Ok(if is_counted { rest } else { 0 })
 }
 
-/// The release of a part of the authorised amount. The provider counts it among the refunds of the charge.
+/// The release of a part of the authorised amount, and the whole of it. The provider counts the release among the refunds of the charge.
 fn released(object: &Object<'_>, amount: i64, remarks: &mut Remarks) -> Option<Fact> {
-    let fact = || Fact { amount: Some(amount), ..object.note(FactKind::AuthorisationReleased, &["/amount"], remarks) };
+    let fact = || {
+        let authorised = object.note(FactKind::AuthorisationReleased, &["/amount"], remarks);
+        Fact { amount: Some(amount), total: authorised.amount, ..authorised }
+    };
     (amount > 0).then(fact)
 }
 
@@ -149,19 +152,21 @@ fn refunded(charge: &Object<'_>, remarks: &mut Remarks) -> Facts {
     let shown = charge.get("/refunds/data").and_then(Value::as_array).filter(|refunds| !refunds.is_empty());
     let refunds = match shown {
         Some(refunds) => refunds.iter().map(|each| refund(&Object::inner(each), remarks)).collect::<Facts>()?,
-        None => in_all(charge, released.as_ref().and_then(|fact| fact.amount).unwrap_or(0), remarks)?.into_iter().collect(),
+        None => vec![in_all(charge, released.as_ref().and_then(|fact| fact.amount).unwrap_or(0), remarks)?],
     };
     Ok(released.into_iter().chain(refunds).collect())
 }
 
-/// The total of all refunds, which includes the released amount; `None` if it is nothing but that.
-fn in_all(charge: &Object<'_>, released: i64, remarks: &mut Remarks) -> Result<Option<Fact>, NotUnderstood> {
+/// The total of all refunds, which includes the released amount. If it is nothing but that so far, nobody knows what is new in it: a later capture may
+/// show that some of it was refunded.
+fn in_all(charge: &Object<'_>, released: i64, remarks: &mut Remarks) -> Result<Fact, NotUnderstood> {
     let total = charge.amount(&["/amount_refunded"])?;
     let refunded = |total: i64| (total - released).max(0);
-    let added = charge.refunded_before()?.map(|before| (refunded(total) - refunded(before)).max(0));
+    let is_released = released > 0 && refunded(total) == 0;
+    let before = charge.refunded_before()?.filter(|_| !is_released);
+    let added = before.map(|before| (refunded(total) - refunded(before)).max(0));
     let fact = charge.sum(FactKind::RefundedInAll, &["/amount_refunded"], remarks)?;
-    let fact = Fact { amount: added, total: Some(total), reference: total.to_string(), ..fact };
-    Ok(Some(fact).filter(|_| refunded(total) > 0 || released == 0))
+    Ok(Fact { amount: added, total: Some(total), reference: total.to_string(), ..fact })
 }
 
 fn refund(refund: &Object<'_>, remarks: &mut Remarks) -> Result<Fact, NotUnderstood> {
