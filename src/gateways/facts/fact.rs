@@ -53,7 +53,7 @@ pub enum FactKind {
     SetupSucceeded,
     /// The payer's bank asks about the payment, which may become a dispute. No money has moved.
     InquiryOpened,
-    /// The inquiry ended without a dispute.
+    /// The inquiry ended without a dispute, or the dispute was prevented before it was filed.
     InquiryClosed,
     /// The payer disputes the payment.
     DisputeCreated,

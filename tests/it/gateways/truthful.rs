@@ -240,6 +240,30 @@ async fn a_dispute_whose_beginning_never_came_is_told_when_it_is_closed() {
 }
 
 #[tokio::test]
+async fn a_dispute_that_was_prevented_is_none_and_one_that_is_closed_without_a_decision_is_not_won() {
+    let dispute = |id: &str, kind: &str, status: Value| {
+        event(id, kind, json!({ "id": "dp_1", "payment_intent": "pi_1", "amount": 1000, "currency": "usd", "status": status }))
+    };
+    let world = World::new().await;
+    let card = world.card().await;
+    world.call_back(&card, &paid("evt_1")).await.ok(200);
+    world.call_back(&card, &dispute("evt_2", "charge.dispute.created", json!("prevented"))).await.ok(200);
+    world.call_back(&card, &dispute("evt_3", "charge.dispute.closed", json!("prevented"))).await.ok(200);
+    let payment = world.payment().await;
+    assert_eq!((&payment["status"], &payment["dispute"]), (&json!("succeeded"), &json!(null)));
+    assert_eq!(world.payment_event_names().await, ["payment.succeeded"]);
+
+    world.call_back(&card, &dispute("evt_4", "charge.dispute.created", json!("needs_response"))).await.ok(200);
+    world.call_back(&card, &dispute("evt_5", "charge.dispute.closed", json!(null))).await.ok(200);
+    assert_eq!(world.payment().await["dispute"], "open");
+    let callback = world.last_callback().await;
+    assert_eq!((&callback["status"], &callback["reason"]), (&json!("processed"), &json!("partly_understood")));
+    assert!(callback["detail"].as_str().unwrap().contains("closed with no status"), "{callback}");
+    world.call_back(&card, &dispute("evt_6", "charge.dispute.updated", json!("lost"))).await.ok(200);
+    assert_eq!(world.payment().await["dispute"], "lost", "before it is closed");
+}
+
+#[tokio::test]
 async fn a_currency_that_cannot_be_read_is_not_the_default_one() {
     let world = World::new().await;
     let settings = json!({ "events": { "paid": "payment.succeeded" }, "amount_unit": "major", "currency": "EUR" });

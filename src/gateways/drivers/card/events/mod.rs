@@ -5,7 +5,7 @@ use std::iter;
 use serde_json::Value;
 
 use crate::gateways::drivers::card::object::{Object, lacks};
-use crate::gateways::drivers::{NotUnderstood, PaymentUpdate, Remarks};
+use crate::gateways::drivers::{NotUnderstood, PaymentUpdate, Remarks, shown};
 use crate::gateways::facts::{Fact, FactKind};
 
 type Facts = Result<Vec<Fact>, NotUnderstood>;
@@ -47,10 +47,7 @@ fn reader(kind: &str) -> Option<Reader> {
         "charge.dispute.updated" | "charge.dispute.funds_withdrawn" | "charge.dispute.funds_reinstated" => {
             |dispute, remarks| one(disputed(dispute, FactKind::DisputeUpdated, remarks))
         }
-        "charge.dispute.closed" => |dispute, remarks| match dispute.text("/status") {
-            Some("lost") => one(disputed(dispute, FactKind::DisputeLost, remarks)),
-            _ => one(disputed(dispute, FactKind::DisputeWon, remarks)),
-        },
+        "charge.dispute.closed" => closed,
         "setup_intent.succeeded" => |intent, remarks| Ok(vec![intent.fact(FactKind::SetupSucceeded, remarks)]),
         _ => return None,
     })
@@ -183,11 +180,23 @@ fn named(refund: &Object<'_>, kind: FactKind, remarks: &mut Remarks) -> Result<F
     Ok(Fact { reference, message, ..refund.sum(kind, &["/amount"], remarks)? })
 }
 
-/// A dispute, or an inquiry that may become one: it moves no money, and ends as an inquiry or with the status of a dispute.
+/// The end of a dispute. Without a status that decides it, nobody knows who has the money: it stays open.
+fn closed(dispute: &Object<'_>, remarks: &mut Remarks) -> Facts {
+    if !matches!(dispute.text("/status"), Some("won" | "lost" | "prevented" | "warning_closed")) {
+        let status = dispute.get("/status").map_or_else(|| "no status".to_owned(), |status| format!("the status {}", shown(status)));
+        remarks.add(format!("The dispute is closed with {status}, which does not say who won it."));
+    }
+    one(disputed(dispute, FactKind::DisputeUpdated, remarks))
+}
+
+/// A dispute, or an inquiry that may become one: it moves no money, and ends as an inquiry or with the status of a dispute. So does a dispute that was
+/// prevented before it was filed. The status decides a dispute, whatever the type of the event.
 fn disputed(dispute: &Object<'_>, kind: FactKind, remarks: &mut Remarks) -> Result<Fact, NotUnderstood> {
     let kind = match dispute.text("/status") {
-        Some("warning_closed") => FactKind::InquiryClosed,
+        Some("warning_closed" | "prevented") => FactKind::InquiryClosed,
         Some(status) if status.starts_with("warning_") => FactKind::InquiryOpened,
+        Some("won") => FactKind::DisputeWon,
+        Some("lost") => FactKind::DisputeLost,
         _ => kind,
     };
     let reference = dispute.id_of("/id").ok_or_else(|| lacks("data.object.id"))?;

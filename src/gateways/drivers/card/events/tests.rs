@@ -46,7 +46,8 @@ fn every_type_tells_its_fact_about_its_transaction() {
         ("charge.dispute.created", dispute("needs_response"), "pi_1", DisputeCreated, Some(1000)),
         ("charge.dispute.updated", dispute("under_review"), "pi_1", DisputeUpdated, Some(1000)),
         ("charge.dispute.funds_withdrawn", dispute("needs_response"), "pi_1", DisputeUpdated, Some(1000)),
-        ("charge.dispute.funds_reinstated", dispute("won"), "pi_1", DisputeUpdated, Some(1000)),
+        ("charge.dispute.funds_reinstated", dispute("won"), "pi_1", DisputeWon, Some(1000)),
+        ("charge.dispute.funds_reinstated", dispute("under_review"), "pi_1", DisputeUpdated, Some(1000)),
         ("charge.dispute.closed", dispute("lost"), "pi_1", DisputeLost, Some(1000)),
         ("charge.dispute.closed", dispute("won"), "pi_1", DisputeWon, Some(1000)),
         ("setup_intent.succeeded", json!({ "id": "seti_1", "customer": "cus_1" }), "seti_1", SetupSucceeded, None),
@@ -153,6 +154,29 @@ fn an_inquiry_is_no_dispute_until_it_becomes_one() {
     assert_eq!(kind_of("charge.dispute.updated", "warning_under_review"), InquiryOpened);
     assert_eq!(kind_of("charge.dispute.closed", "warning_closed"), InquiryClosed);
     assert_eq!(kind_of("charge.dispute.updated", "needs_response"), DisputeUpdated);
+}
+
+#[test]
+fn the_status_decides_a_dispute_and_nothing_else_does() {
+    let told = |kind: &str, status: Value| {
+        let dispute = json!({ "id": "dp_1", "charge": "ch_1", "amount": 1000, "currency": "usd", "status": status });
+        let update = understood(kind, json!({ "object": dispute }));
+        (update.facts[0].kind, update.remarks.sentences())
+    };
+    for kind in ["created", "updated", "funds_withdrawn", "funds_reinstated", "closed"] {
+        let kind = format!("charge.dispute.{kind}");
+        for (status, fact) in [("prevented", InquiryClosed), ("won", DisputeWon), ("lost", DisputeLost), ("warning_closed", InquiryClosed)]
+        {
+            assert_eq!(told(&kind, json!(status)), (fact, None), "{kind} {status}");
+        }
+    }
+    for (status, words) in
+        [(json!("charge_refunded"), "the status \"charge_refunded\""), (json!(null), "no status"), (json!(7), "the status \"7\"")]
+    {
+        let (fact, remarks) = told("charge.dispute.closed", status);
+        assert_eq!(fact, DisputeUpdated);
+        assert!(remarks.as_ref().is_some_and(|remarks| remarks.contains(words)), "{remarks:?}");
+    }
 }
 
 #[test]
