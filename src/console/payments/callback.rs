@@ -71,10 +71,11 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
     for id in &callback.payments {
         payments.push(named(&console, &caller, id).await);
     }
-    let answer = match callback.status.as_str() {
-        "processed" => ui.t("The signature was right, and all it told was recorded."),
-        "ignored" => ui.t("The signature was right. It told nothing that is of use here."),
-        "failed" => ui.t("The signature was right, but it could not be processed yet."),
+    let answer = match (callback.status.as_str(), &callback.reason) {
+        ("processed", None) => ui.t("The signature was right, and all it told was recorded."),
+        ("processed", Some(_)) => ui.t("The signature was right, and what it told was recorded, but for this:"),
+        ("ignored", _) => ui.t("The signature was right. It told nothing that is of use here."),
+        ("failed", _) => ui.t("The signature was right, but it could not be processed yet."),
         _ => ui.t("It was refused: nothing it told was believed."),
     }
     .to_owned();

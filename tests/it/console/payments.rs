@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::World;
-use crate::support::gateways::{SIGNING_SECRET, paid, refund, sha256_hex};
+use crate::support::gateways::{SIGNING_SECRET, event, paid, refund, sha256_hex};
 
 #[tokio::test]
 async fn a_payment_tells_its_facts_and_events_in_order() {
@@ -83,4 +83,16 @@ async fn a_callback_shows_no_secret_and_is_processed_again() {
     assert_eq!(viewer.open(&trial).await.status, 404);
     assert_eq!(viewer.send(&trial, &[("sample", "{}")]).await.status, 404);
     assert_eq!(viewer.send(&format!("{page}/process"), &[]).await.status, 403);
+}
+
+#[tokio::test]
+async fn a_callback_that_was_understood_in_part_says_what_was_not_recorded() {
+    let world = World::new().await;
+    let gateway = world.card().await;
+    let metadata = json!({ "order_id": "A-1001" });
+    let intent = json!({ "id": "pi_1", "amount": 1000, "amount_received": 1000, "currency": "usd", "metadata": metadata });
+    world.call_back(&gateway, &event("evt_1", "payment_intent.succeeded", intent)).await.ok(200);
+    let mut tab = world.signed_in(Role::Viewer).await;
+    let page = tab.open(&format!("/console/callbacks/{}", world.last_callback().await["id"].as_str().unwrap())).await;
+    page.says("what it told was recorded, but for this:").says("A-1001").says("partly_understood").says_nothing_of("all it told");
 }
