@@ -87,7 +87,7 @@ use crate::kernel::openapi::Description;
 use crate::resources::Extension;
 
 pub use accounts::{ActiveGateway, CardGateways, Gateway, GatewayBody, GatewayError, count_card_gateways, find_card_gateway};
-pub use callbacks::{CallbackRecord, LARGER_BODIES, export_callbacks};
+pub use callbacks::{CallbackRecord, LARGER_BODIES, MAX_KEPT_BODY_LEN, export_callbacks};
 pub use credential::{Credential, GatewaySigningSecret, InvalidCredential, Purpose, SEALED, SecretKey};
 pub use ledger::{CallbackBacklog, erase_bodies_of};
 pub use payments::Payment;

@@ -96,3 +96,30 @@ async fn a_callback_that_was_understood_in_part_says_what_was_not_recorded() {
     let page = tab.open(&format!("/console/callbacks/{}", world.last_callback().await["id"].as_str().unwrap())).await;
     page.says("what it told was recorded, but for this:").says("A-1001").says("partly_understood").says_nothing_of("all it told");
 }
+
+#[tokio::test]
+async fn only_a_body_that_was_cut_off_is_said_to_be_kept_in_part() {
+    const CUT: &str = "only the beginning is kept";
+    let world = World::new().await;
+    let gateway = world.card().await;
+    let secret = "s".repeat(6000);
+    let intent = json!({ "id": "pi_1", "amount": 1000, "amount_received": 1000, "currency": "usd", "client_secret": secret });
+    world.call_back(&gateway, &event("evt_1", "payment_intent.succeeded", intent.clone())).await.ok(200);
+    let mut tab = world.signed_in(Role::Viewer).await;
+    let shown = format!("/console/callbacks/{}", world.last_callback().await["id"].as_str().unwrap());
+    tab.open(&shown).await.says("••••").says_nothing_of(CUT).says_nothing_of(&secret);
+
+    let path = gateway["callback_path"].as_str().unwrap();
+    for (note, is_cut) in [(String::new(), false), ("n".repeat(6000), true)] {
+        world.pass(TimeDelta::seconds(1));
+        world.request(Method::POST, path).json(&json!({ "note": note })).send().await.refused(400, "callback_not_genuine");
+        let refused = tab.open(&format!("/console/callbacks/{}", world.last_callback().await["id"].as_str().unwrap())).await;
+        assert_eq!(refused.html.contains(CUT), is_cut);
+    }
+
+    sqlx::query("update callbacks set body = '', body_erased_at = created_at where status = 'processed'")
+        .execute(&world.pool)
+        .await
+        .unwrap();
+    tab.open(&shown).await.says("They were erased").says_nothing_of(CUT);
+}
