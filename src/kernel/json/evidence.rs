@@ -12,7 +12,7 @@ const UNREADABLE: char = char::REPLACEMENT_CHARACTER;
 /// Reads a body; `None` only if it is not JSON at all.
 ///
 /// A byte order mark is left out, and bytes that are not UTF-8 are read as Latin-1. Halves of surrogate pairs and NUL become U+FFFD, and values
-/// below a hundred levels become null. Numbers keep their digits, however large they are.
+/// below a hundred levels become null, and so do `NaN` and `Infinity`. Numbers keep their digits, however large they are.
 pub fn read_evidence<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     parse(bytes).ok().or_else(|| serde_json::from_str(&mended(&decoded(bytes))).ok())
 }
@@ -33,6 +33,10 @@ fn mended(json: &str) -> String {
         let begin = out.len();
         let mut after = &rest[first.len_utf8()..];
         match first {
+            '-' | 'I' | 'N' if no_number(rest).is_some() => {
+                out.push_str("null");
+                after = no_number(rest).unwrap_or(after);
+            }
             '"' => after = mend_text(after, &mut out),
             '-' | '0'..='9' => {
                 let length = rest.bytes().position(|byte| !numbers::is_of_number(byte)).unwrap_or(rest.len());
@@ -57,6 +61,11 @@ fn mended(json: &str) -> String {
         rest = after;
     }
     out
+}
+
+/// What stands behind a word that some libraries write for a number that JSON does not have.
+fn no_number(json: &str) -> Option<&str> {
+    ["NaN", "Infinity", "-Infinity"].into_iter().find_map(|word| json.strip_prefix(word))
 }
 
 /// Adds the text that begins behind a quotation mark, and returns the rest.
@@ -121,6 +130,8 @@ mod tests {
             "\"a\0b\"",
             "1e999",
             "-1e-999",
+            "NaN",
+            "[-Infinity,Infinity]",
             "\"line\nline\"",
             r#""C:\path""#,
             r#""\uzzzz""#,

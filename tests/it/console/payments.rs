@@ -123,3 +123,25 @@ async fn only_a_body_that_was_cut_off_is_said_to_be_kept_in_part() {
         .unwrap();
     tab.open(&shown).await.says("They were erased").says_nothing_of(CUT);
 }
+
+#[tokio::test]
+async fn a_sample_may_contain_what_a_callback_may() {
+    let world = World::new().await;
+    let gateway = world.card().await;
+    let mut tab = world.signed_in(Role::Developer).await;
+    let trial = format!("/console/gateways/{}/try", gateway["id"].as_str().unwrap());
+    let test = format!("gateways/{}/test", gateway["id"].as_str().unwrap());
+    tab.open(&trial).await;
+    for note in [r#""\ud83d""#, r#""a\u0000b""#, "1e999", "NaN", "[-Infinity, Infinity]", "\"two\nlines\""] {
+        let object = format!(r#"{{"id":"pi_1","amount":1000,"amount_received":1000,"currency":"usd","note":{note}}}"#);
+        let body = format!(r#"{{"id":"evt_1","type":"payment_intent.succeeded","data":{{"object":{object}}}}}"#);
+        let shown = tab.send(&trial, &[("sample", &body)]).await;
+        shown.says("Such a callback is understood.").says("10.00 USD");
+        let tested = world.ledger(Method::POST, &test).json(&json!({ "sample": body })).send().await.ok(200);
+        assert_eq!((&tested["ok"], &tested["contents"]["facts"][0]["amount"]), (&json!(true), &json!(1000)), "{note}");
+    }
+    for sample in [json!("{"), json!("[]"), json!(7)] {
+        let refused = world.ledger(Method::POST, &test).json(&json!({ "sample": sample })).send().await.refused(422, "body_invalid");
+        assert!(refused["fields"]["sample"].is_array(), "{refused}");
+    }
+}
