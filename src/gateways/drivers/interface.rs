@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::gateways::credential::{GatewaySigningSecret, SecretKey};
 use crate::gateways::facts::Fact;
+use crate::gateways::money::Currency;
 
 /// A kind of gateway.
 pub trait GatewayDriver: fmt::Debug + Send + Sync {
@@ -273,6 +274,12 @@ impl<'a> Incoming<'a> {
 /// Whether a value of a body counts as missing: gateways send blank texts for values that they do not have.
 pub fn is_blank(value: &Value) -> bool {
     value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty())
+}
+
+/// The currency that a callback names.
+pub fn read_currency(named: &Value) -> Result<Currency, NotUnderstood> {
+    let currency = named.as_str().and_then(|text| text.trim().parse().ok());
+    currency.ok_or_else(|| NotUnderstood(format!("The currency {} is no code of three letters.", shown(named))))
 }
 
 /// Parses the settings of a driver; the error names the path of the setting.

@@ -271,6 +271,7 @@ async fn a_currency_that_cannot_be_read_is_not_the_default_one() {
     let of =
         |id: &str, currency: Value| json!({ "id": id, "type": "paid", "data": { "id": id, "amount": "100.00", "currency": currency } });
     post(&world, &gateway, &of("t1", json!("USDT"))).await.refused(400, "callback_not_understood");
+    assert_eq!(world.last_callback().await["detail"], "The currency \"USDT\" is no code of three letters.");
     assert_eq!(world.count("select count(*) from payments").await, 0);
     post(&world, &gateway, &of("t2", json!(null))).await.ok(200);
     let payment = world.payment().await;

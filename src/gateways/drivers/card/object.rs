@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::gateways::drivers::{NotUnderstood, Remarks, is_blank};
+use crate::gateways::drivers::{NotUnderstood, Remarks, is_blank, read_currency};
 use crate::gateways::facts::{Fact, FactKind};
 use crate::gateways::money::{Currency, Unit, minor_units};
 
@@ -91,7 +91,7 @@ impl<'a> Object<'a> {
     }
 
     fn currency(&self) -> Result<Currency, NotUnderstood> {
-        self.text("/currency").and_then(|text| text.parse().ok()).ok_or_else(|| lacks("currency"))
+        self.get("/currency").map_or_else(|| Err(lacks("currency")), read_currency)
     }
 
     /// The total of all refunds of a charge before the event.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::gateways::drivers::hmac::settings::{ANY, Meaning, OnceBy, Pointer, Settings};
-use crate::gateways::drivers::{NotUnderstood, PaymentUpdate, Reading, Remarks, shown};
+use crate::gateways::drivers::{NotUnderstood, PaymentUpdate, Reading, Remarks, read_currency, shown};
 use crate::gateways::facts::{Fact, FactKind, Normalised};
 use crate::gateways::money::{Currency, minor_units};
 
@@ -33,7 +33,7 @@ fn meaning(settings: &Settings, kind: Option<&str>, body: &Value) -> Result<Opti
     let listed = kind.and_then(|kind| settings.events.get(kind)).or_else(|| settings.events.get(ANY));
     match (listed, kind) {
         (Some(Meaning::Always(normalised)), _) => Ok(Some(*normalised)),
-        (Some(Meaning::ByStatus(statuses)), _) => match settings.pointers.status.text(body) {
+        (Some(Meaning::ByStatus(statuses)), _) => match text_at(&settings.pointers.status, "status", body)? {
             Some(status) => Ok(statuses.get(&status).copied()),
             None => Err(lacks("status")),
         },
@@ -43,7 +43,7 @@ fn meaning(settings: &Settings, kind: Option<&str>, body: &Value) -> Result<Opti
 }
 
 fn lacks(member: &str) -> NotUnderstood {
-    NotUnderstood(format!("There is no valid {member} where the settings point to."))
+    NotUnderstood(format!("There is no {member} where the settings point to."))
 }
 
 /// The text that a pointer finds. What it finds and is none is not the same as nothing: two refunds could not be told apart, or one would be two.
@@ -56,7 +56,7 @@ fn text_at(pointer: &Pointer, of: &str, body: &Value) -> Result<Option<String>, 
 
 fn update(settings: &Settings, normalised: Normalised, body: &Value) -> Result<PaymentUpdate, NotUnderstood> {
     let (pointers, mut remarks) = (&settings.pointers, Remarks::default());
-    let transaction = pointers.reference.text(body).ok_or_else(|| lacks("reference"))?;
+    let transaction = text_at(&pointers.reference, "reference", body)?.ok_or_else(|| lacks("reference"))?;
     let kind = normalised.fact();
     let sum = match (sum(settings, body), kind) {
         (Ok((amount, currency)), _) => (Some(amount), Some(currency)),
@@ -101,7 +101,7 @@ fn sum(settings: &Settings, body: &Value) -> Result<(i64, Currency), NotUndersto
 /// The currency that the callback names. Only where it names none, that of the settings applies: another one would be a wrong amount.
 fn currency(settings: &Settings, body: &Value) -> Result<Currency, NotUnderstood> {
     match settings.pointers.currency.find(body) {
-        Some(stated) => stated.as_str().and_then(|text| text.trim().parse().ok()).ok_or_else(|| lacks("currency")),
+        Some(stated) => read_currency(stated),
         None => settings.currency.clone().ok_or_else(|| lacks("currency")),
     }
 }
@@ -185,7 +185,8 @@ mod tests {
             read(&settings, &json!({ "type": "paid", "data": data })).update.map(|update| update.unwrap().facts.remove(0).currency)
         };
         for unreadable in [json!("USDT"), json!(978), json!(["USD"])] {
-            assert_eq!(read_in(unreadable.clone()), Err(lacks("currency")), "{unreadable}");
+            let NotUnderstood(why) = read_in(unreadable.clone()).unwrap_err();
+            assert!(why.contains(&shown(&unreadable)) && why.contains("three letters"), "{why}");
         }
         for missing in [json!(null), json!("")] {
             assert_eq!(read_in(missing), Ok("EUR".parse().ok()));
