@@ -14,10 +14,11 @@ const UNREADABLE: char = char::REPLACEMENT_CHARACTER;
 /// A byte order mark is left out, and bytes that are not UTF-8 are read as Latin-1. Halves of surrogate pairs and NUL become U+FFFD, and values
 /// below a hundred levels become null, and so do `NaN` and `Infinity`. Numbers keep their digits, however large they are.
 pub fn read_evidence<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
-    parse(bytes).ok().or_else(|| serde_json::from_str(&mended(&decoded(bytes))).ok())
+    parse(bytes).ok().or_else(|| serde_json::from_str(&mended(&evidence_text(bytes))).ok())
 }
 
-fn decoded(bytes: &[u8]) -> String {
+/// The text of a body, as [`read_evidence`] reads it: without a byte order mark, and with bytes that are not UTF-8 as Latin-1.
+pub fn evidence_text(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).utf8_chunks() {
         text.push_str(chunk.valid());
