@@ -145,3 +145,31 @@ async fn a_sample_may_contain_what_a_callback_may() {
         assert!(refused["fields"]["sample"].is_array(), "{refused}");
     }
 }
+
+#[tokio::test]
+async fn a_payment_says_what_was_told_in_the_reader_s_language_and_what_a_total_counts() {
+    let world = World::new().await;
+    let gateway = world.card().await;
+    let intent = json!({ "id": "pi_1", "amount": 5000, "currency": "eur", "last_payment_error": { "message": "Your card was declined." } });
+    world.call_back(&gateway, &event("evt_1", "payment_intent.payment_failed", intent)).await.ok(200);
+    let charge = json!({
+        "id": "ch_1", "payment_intent": "pi_1", "amount": 5000, "currency": "eur", "captured": true, "amount_captured": 3000, "amount_refunded": 2500,
+    });
+    world.call_back(&gateway, &event("evt_2", "charge.captured", charge.clone())).await.ok(200);
+    world.call_back(&gateway, &event("evt_3", "charge.refunded", charge)).await.ok(200);
+    let payment = world.payment().await;
+    assert_eq!(payment["refunded_amount"], 500);
+    let address = format!("/console/payments/{}", payment["id"].as_str().unwrap());
+    let mut tab = world.signed_in(Role::Viewer).await;
+    let page = tab.open(&address).await;
+    page.says("Your card was declined.")
+        .says_nothing_of("declined..")
+        .says("25.00 EUR with what was released")
+        .says("5.00 EUR of it refunded");
+    page.says("refunded in all").says("authorisation released");
+    let page = tab.send("/console/preferences", &[("language", "de"), ("here", &address)]).await;
+    page.says("25.00 EUR mit Freigegebenem")
+        .says("Zahlung gescheitert")
+        .says("Reservierung freigegeben")
+        .says_nothing_of("authorisation released");
+}
