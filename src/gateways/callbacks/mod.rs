@@ -42,6 +42,7 @@ use crate::resources::Extension;
 
 pub use documentation::description;
 pub use record::{CallbackRecord, export_callbacks};
+pub use refusal::MAX_KEPT_BODY_LEN;
 
 /// Maximum length of a callback body (decisions, section 1).
 const BODY_LIMIT: usize = 1024 * 1024;
