@@ -3,7 +3,7 @@
 //! Each checks that the caller's grant contains all that the kind and the record reach, and works on the records of the caller's company
 //! alone, which must exist. A change that the database has rolled back because of a conflict is made again.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::callers::Caller;
 use crate::companies::moving;
@@ -83,8 +83,23 @@ fn withheld<R: Resource>(state: &R::State, caller: &Caller) -> Vec<String> {
 /// Takes the data of such an event away. That there was one is no secret: an operator who looks after deliveries has to see all of them.
 fn withhold<R: Resource>(shown: &mut Shown<R>, withheld: &[String]) {
     let is_withheld = shown.members.get("event").and_then(Value::as_str).is_some_and(|event| withheld.iter().any(|name| name == event));
-    if let (true, Some(data)) = (is_withheld, R::EVENT_DATA.and_then(|field| shown.members.get_mut(field))) {
-        *data = Value::Null;
+    if is_withheld {
+        R::EVENT_DATA.iter().for_each(|path| erase(&mut shown.members, path));
+    }
+}
+
+/// Makes the member null, if it is there. `attempts[].response_body` is that member of each element.
+fn erase(members: &mut Map<String, Value>, path: &str) {
+    match path.split_once("[].") {
+        Some((list, within)) => {
+            let elements = members.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
+            elements.filter_map(Value::as_object_mut).for_each(|element| erase(element, within));
+        }
+        None => {
+            if let Some(value) = members.get_mut(path) {
+                *value = Value::Null;
+            }
+        }
     }
 }
 
@@ -155,4 +170,23 @@ pub async fn delete<R: Editable>(state: &R::State, caller: &Caller, id: R::Id, v
         Ok(shown)
     })
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_withheld_is_null_in_each_element_of_a_list() {
+        let delivery =
+            json!({ "event": "customer.updated", "payload": {}, "attempts": [{ "status": 200, "body": "Ada" }, { "body": "Ada" }] });
+        let Value::Object(mut members) = delivery else { unreachable!("it is written as an object above") };
+        for path in ["payload", "attempts[].body", "attempts[].absent", "absent", "absent[].body", "event[].body"] {
+            erase(&mut members, path);
+        }
+        let left = json!({ "event": "customer.updated", "payload": null, "attempts": [{ "status": 200, "body": null }, { "body": null }] });
+        assert_eq!(Value::Object(members), left);
+    }
 }

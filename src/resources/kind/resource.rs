@@ -54,9 +54,10 @@ pub trait Resource: Columns {
     /// and deleting a record needs these scopes too, and so does everything else that is done with it.
     const WRITING_REACHES: &'static [(Area, Scope)] = &[];
 
-    /// The JSON field with the data of an event whose name is in the column `event`. It is null for a caller who does not reach what the
-    /// event is about, and a search does not read it for them. Goes with [`Resource::catalogue`].
-    const EVENT_DATA: Option<&'static str> = None;
+    /// All JSON fields that may tell the data of the event whose name is in the column `event`: an endpoint may answer with what it was sent.
+    /// `attempts[].response_body` is in each element of a list. They are null for a caller who does not reach what the event is about, and a
+    /// search does not read them for that caller. Goes with [`Resource::catalogue`].
+    const EVENT_DATA: &'static [&'static str] = &[];
 
     /// How a statement knows the records of one owner; `None` for a kind that a caller who is restricted to one owner does not reach.
     const OWNED: Option<Owned> = None;

@@ -16,6 +16,7 @@ use uuid::Uuid;
 use crate::support::World;
 use crate::support::customers::EMAIL;
 use crate::support::fleet::id;
+use crate::support::receiver::Reply;
 use crate::support::routes::{Kind, NOBODY, OTHER_ROUTES, RESOURCES};
 
 const OWNER: &[Role] = &[Role::Owner];
@@ -333,6 +334,43 @@ async fn a_developer_sees_that_an_event_about_a_customer_was_delivered_and_not_w
     page.says("customer.created").says("Your role does not reach what the event is about.").says_nothing_of(EMAIL);
     let page = tab.open(&format!("/console/{delivery}")).await;
     page.says("or your role does not reach what it is about.").says_nothing_of(EMAIL);
+}
+
+#[tokio::test]
+async fn a_developer_does_not_read_a_customer_in_what_an_endpoint_answers() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    let echo = || Reply::Answer(200, vec![("x-echo", EMAIL.to_owned())], format!("Hello {EMAIL}").into_bytes());
+    receiver.will([echo()]);
+    world.register(EMAIL).await;
+    world.deliver().await;
+    let deliveries = "/developers/int/v1/deliveries";
+    let delivery = world.get("deliveries?event=customer.created").await["deliveries"][0].take();
+    let (path, page) = (format!("{deliveries}/{}", id(&delivery)), format!("/console/deliveries/{}", id(&delivery)));
+    let shown = async |role| Desk::of(&world, role).ask(&Method::GET, &path, &json!({})).await.unwrap()["delivery"].take();
+
+    let developer = shown(Role::Developer).await;
+    let attempt = &developer["attempts"][0];
+    assert_eq!(attempt["status"], 200);
+    assert!(attempt["duration_ms"].is_number() && attempt["request_headers"].is_object(), "{attempt}");
+    assert_eq!((&attempt["response_headers"], &attempt["response_body"]), (&json!(null), &json!(null)));
+    assert!(!developer.to_string().contains(EMAIL), "{developer}");
+    let support = shown(Role::Support).await;
+    assert_eq!(support["attempts"][0]["response_headers"]["x-echo"], EMAIL);
+    assert_eq!(support["attempts"][0]["response_body"], format!("Hello {EMAIL}"));
+
+    // Without its body, the command would be another request.
+    let shown = world.signed_in(Role::Developer).await.open(&page).await;
+    shown.says("The answer is no longer kept, or your role does not reach").says_nothing_of(EMAIL).says_nothing_of("--data-binary");
+    world.signed_in(Role::Support).await.open(&page).await.says(&format!("Hello {EMAIL}")).says("--data-binary");
+
+    // What an endpoint answers to an event about no customer is shown.
+    receiver.will([echo()]);
+    world.publish("order.created").await;
+    world.deliver().await;
+    let order = world.get("deliveries?event=order.created").await["deliveries"][0].take();
+    let order = Desk::of(&world, Role::Developer).ask(&Method::GET, &format!("{deliveries}/{}", id(&order)), &json!({})).await.unwrap();
+    assert_eq!(order["delivery"]["attempts"][0]["response_body"], format!("Hello {EMAIL}"));
 }
 
 #[tokio::test]
