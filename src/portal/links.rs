@@ -64,6 +64,7 @@ impl Resource for PortalLink {
     const AREA: Area = Area::Integration;
     const READING: Scope = Scope::Admin;
     const WRITING: Scope = Scope::Admin;
+    const SHOWS_SECRET: bool = true;
     const REFUSALS: &'static [ProblemCode] = &[ProblemCode::ApiKeyTooStrong];
     /// A visitor also repeats and cancels deliveries.
     const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Traffic, Scope::Write)];

@@ -116,7 +116,7 @@ pub async fn find<R: Resource>(state: &R::State, caller: &Caller, id: R::Id) -> 
     Ok(shown)
 }
 
-/// Creates a record. The fields that are [`shown_once`](crate::resources::New) are among those shown.
+/// Creates a record. An operator who is shown a secret has to have proven a short time ago who they are. The fields that are [`shown_once`](crate::resources::New) are among those shown.
 pub async fn create<R: Editable>(state: &R::State, caller: &Caller, body: R::Body) -> Result<Shown<R>, Problem> {
     R::require(caller, R::writing())?;
     R::before_transaction(state, caller, &body).await?;
@@ -125,6 +125,9 @@ pub async fn create<R: Editable>(state: &R::State, caller: &Caller, body: R::Bod
         let id = R::Id::new(transaction.now);
         let new = R::create(&mut transaction, id, body.clone()).await?;
         new.fields.require_reach(state, caller)?;
+        if !new.shown_once.is_empty() {
+            caller.require_proof()?;
+        }
         let mut shown = transaction.insert(id, new.fields).await?;
         transaction.commit().await?;
         shown.members.extend(new.shown_once);

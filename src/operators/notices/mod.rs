@@ -49,6 +49,8 @@ pub enum Notice {
     Role,
     /// An API key with the scope `admin` was made or changed. The detail is its id.
     AdminKey,
+    /// An operator has made or moved something that leads elsewhere: a webhook, a provider. The detail is the id of the record.
+    Destination,
 }
 
 impl Notice {
@@ -63,6 +65,7 @@ impl Notice {
             Self::Provider => "provider",
             Self::Role => "role",
             Self::AdminKey => "admin_key",
+            Self::Destination => "destination",
         }
     }
 }

@@ -76,6 +76,14 @@ fn english(about: Notice, detail: &str) -> Words {
             format!("The API key {detail}, which may do everything, was made or changed."),
             of_others,
         ),
+        Notice::Destination => (
+            "Something leads to a new address",
+            format!(
+                "An operator has made this, or has led it elsewhere: {detail}. It may be a webhook, a registration hook, a gateway, a provider, a test \
+                 identity or the domain of a store, and it goes on when their session has ended."
+            ),
+            of_others,
+        ),
     }
 }
 
@@ -125,6 +133,14 @@ fn german(about: Notice, detail: &str) -> Words {
             format!("Der API-Schlüssel {detail}, der alles darf, wurde erstellt oder geändert."),
             of_others,
         ),
+        Notice::Destination => (
+            "Etwas führt zu einer neuen Adresse",
+            format!(
+                "Ein Operator hat dies erstellt oder woandershin geführt: {detail}. Es kann ein Webhook, eine Rückfrage vor der Registrierung, ein \
+                 Gateway, ein Anbieter, eine Testidentität oder die Domain eines Shops sein, und es bleibt, wenn die Sitzung beendet ist."
+            ),
+            of_others,
+        ),
     }
 }
 
@@ -132,7 +148,7 @@ fn german(about: Notice, detail: &str) -> Words {
 mod tests {
     use super::*;
 
-    const ALL: [Notice; 8] = [
+    const ALL: [Notice; 9] = [
         Notice::SignIn,
         Notice::Password,
         Notice::SecondFactorAdded,
@@ -141,6 +157,7 @@ mod tests {
         Notice::Provider,
         Notice::Role,
         Notice::AdminKey,
+        Notice::Destination,
     ];
 
     #[test]
@@ -150,7 +167,7 @@ mod tests {
                 let written = write(language, Some("Ada"), "Acme", about, "203.0.113.9", DateTime::UNIX_EPOCH);
                 assert!(written.subject.ends_with("– Acme") && written.text.contains("Ada,\n"), "{written:?}");
                 assert!(written.text.contains("1970-01-01T00:00:00") && !written.text.contains("http"), "{written:?}");
-                let names_its_detail = matches!(about, Notice::SignIn | Notice::Role | Notice::AdminKey);
+                let names_its_detail = matches!(about, Notice::SignIn | Notice::Role | Notice::AdminKey | Notice::Destination);
                 assert_eq!(written.text.contains("203.0.113.9"), names_its_detail, "{written:?}");
             }
         }

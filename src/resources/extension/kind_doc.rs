@@ -30,6 +30,8 @@ pub struct KindDoc {
     pub reading: Permissions,
     /// What creating, changing and deleting need.
     pub writing: Permissions,
+    /// Whether the response to the creation contains a secret.
+    pub shows_secret: bool,
     /// Its fields, without those that every record has.
     pub members: Vec<FieldDoc>,
     /// What can be done beside listing and finding.
@@ -57,6 +59,7 @@ impl KindDoc {
             referable: Referable::of::<R>(namespace, &descriptor, operations),
             reading: R::reading(),
             writing: R::writing(),
+            shows_secret: R::SHOWS_SECRET,
             members,
             operations: operations.to_vec(),
             is_within_owner: false,

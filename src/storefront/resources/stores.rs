@@ -241,6 +241,8 @@ impl Resource for StoreRecord {
     const SINGULAR: &'static str = "store";
     const PLURAL: &'static str = "stores";
     const AREA: Area = Area::Integration;
+    /// Whose pages and apps sign customers in, and fill in their codes.
+    const LEADS_TO: &'static [&'static str] = &["passkey_domain", "passkey_origins", "web_otp_domain", "android_app_hash"];
 }
 
 /// Publishes no events.

@@ -89,6 +89,8 @@ impl Resource for TestIdentityRecord {
     const AREA: Area = Area::Integration;
     /// Its code proves a number or an address that nobody has proven, registers a customer with it, and its end closes that account.
     const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Customers, Scope::Write)];
+    /// Whoever knows the code signs in.
+    const LEADS_TO: &'static [&'static str] = &["identity", "code"];
 }
 
 /// Publishes no events.

@@ -181,6 +181,34 @@ async fn owners_are_told_of_a_key_that_may_do_everything() {
 }
 
 #[tokio::test]
+async fn owners_are_told_of_what_an_operator_leads_elsewhere() {
+    let world = World::new().await;
+    world.operator("ada@acme.example", Role::Owner).await;
+    let mut tab = world.signed_in(Role::Developer).await;
+    let (here, there) = (world.endpoint("here.test").await, world.endpoint("there.test").await);
+    tab.open("/console/records/developers/webhooks/new").await;
+    tab.send("/console/records/developers/webhooks/new", &[("url", &here.url()), ("events", "order.*")]).await.says("whsec_");
+    let webhook = world.get("webhooks").await["webhooks"][0].take();
+    let told = world.told("ada@acme.example").await;
+    assert!(told.len() == 1 && told[0].1.contains(id(&webhook)) && !told[0].1.contains("here.test"), "{told:#?}");
+    let webhook = format!("/console/records/developers/webhooks/{}", id(&webhook));
+    let store = format!("/console/records/storefront/stores/{}", world.store);
+    for (page, field, value, mails) in [
+        (&webhook, "description", "The shop", 1),
+        (&webhook, "url", there.url().as_str(), 2),
+        (&store, "name", "Another shop", 2),
+        (&store, "passkey_domain", "shop.example", 3),
+    ] {
+        tab.edit(page, &[(field, value)]).await.says("Saved.");
+        assert_eq!(world.told("ada@acme.example").await.len(), mails, "{page} {field}");
+    }
+    // A server of the company makes webhooks every day.
+    world.subscribe(&there, json!({})).await;
+    assert_eq!(world.told("ada@acme.example").await.len(), 3);
+    assert!(world.told("developer@acme.example").await.is_empty());
+}
+
+#[tokio::test]
 async fn notices_are_no_flood_and_a_flood_of_one_kind_hides_no_other() {
     let world = World::new().await;
     world.signed_in(Role::Viewer).await;
