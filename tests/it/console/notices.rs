@@ -222,6 +222,37 @@ async fn notices_are_no_flood_and_a_flood_of_one_kind_hides_no_other() {
 }
 
 #[tokio::test]
+async fn ten_harmless_changes_hide_no_eleventh_from_the_owners() {
+    let world = World::new().await;
+    for email in ["ada@acme.example", "bob@acme.example"] {
+        world.operator(email, Role::Owner).await;
+    }
+    world.operator("eve@acme.example", Role::Viewer).await;
+    let eve = world.get("operators?email=eve@acme.example").await["operators"][0].take();
+    for change in 0..11 {
+        let role = if change % 2 == 0 { "support" } else { "viewer" };
+        world.put(&format!("operators/{}", id(&eve)), json!({ "role": role })).await;
+    }
+    let invited = json!({ "email": "mallory@evil.example", "role": "owner" });
+    world.api(Method::POST, "/developers/int/v1/operators").json(&invited).send().await.ok(201);
+    // A key is another kind, which has not had its ten.
+    let key = json!({ "name": "Another", "scopes": ["admin"] });
+    world.api(Method::POST, "/developers/int/v1/api-keys").json(&key).send().await.ok(201);
+    for email in ["ada@acme.example", "bob@acme.example"] {
+        assert_eq!(world.told(email).await.len(), 11);
+    }
+    world.pass(TimeDelta::minutes(5));
+    for email in ["ada@acme.example", "bob@acme.example"] {
+        let told = world.told(email).await;
+        let (subject, text) = &told[0];
+        assert_eq!((told.len(), subject.as_str()), (12, "An operator was let in, or has another role – Acme"));
+        // One mail has all that came after the ten.
+        assert!(text.contains("eve@acme.example, support") && text.contains("mallory@evil.example, owner"), "{text}");
+    }
+    assert_eq!(world.count("select count(*) from operator_notices").await, 0);
+}
+
+#[tokio::test]
 async fn a_notice_that_the_server_refuses_is_tried_again_and_without_a_server_nothing_piles_up() {
     let smtp = SmtpSink::start(true).await;
     let url = smtp.url();
