@@ -163,7 +163,7 @@ pub async fn update<R: Editable>(
 
 /// Deletes a record, if its version is the one that the caller has read.
 pub async fn delete<R: Editable>(state: &R::State, caller: &Caller, id: R::Id, version: &IfMatch) -> Result<Shown<R>, Problem> {
-    R::require(caller, R::writing())?;
+    R::require_deleting(caller)?;
     repeated(async || {
         let mut transaction = RecordTransaction::begin(state, caller).await?;
         let record = transaction.lock::<R>(id).await?;

@@ -54,6 +54,10 @@ pub trait Resource: Columns {
     /// and deleting a record needs these scopes too, and so does everything else that is done with it.
     const WRITING_REACHES: &'static [(Area, Scope)] = &[];
 
+    /// What deleting a record reaches beyond [`Self::AREA`], where that is more than writing reaches: a store shuts out its customers. An operator
+    /// proves again who they are before that.
+    const DELETING_REACHES: &'static [(Area, Scope)] = Self::WRITING_REACHES;
+
     /// The fields that say where the service sends something, whom it asks or whom it trusts, such as the URL of a webhook. That goes on after a
     /// session has ended, so an operator proves again who they are before one of them is set or changed, and the owners are told.
     const LEADS_TO: &'static [&'static str] = &[];
@@ -81,9 +85,14 @@ pub trait Resource: Columns {
         Permissions::new(Self::AREA, Self::READING, &[])
     }
 
-    /// All that creating, changing and deleting records reach, and whatever else is done with them.
+    /// All that creating and changing records reach, and whatever else is done with them.
     fn writing() -> Permissions {
         Permissions::new(Self::AREA, Self::WRITING, Self::WRITING_REACHES)
+    }
+
+    /// All that deleting records reaches.
+    fn deleting() -> Permissions {
+        Permissions::new(Self::AREA, Self::WRITING, Self::DELETING_REACHES)
     }
 
     /// All that the few things reach that take more than writing, such as showing a secret.
@@ -105,6 +114,13 @@ pub trait Resource: Columns {
     /// Returns the error `scope_missing` unless the caller may list and find records of the kind. Neither shows a secret.
     fn require_reading(caller: &Caller) -> Result<(), Problem> {
         Self::require(&caller.reading(), Self::reading())
+    }
+
+    /// Returns the error `scope_missing` unless the caller may delete records of the kind, or `fresh_sign_in_required` if that takes a proof.
+    fn require_deleting(caller: &Caller) -> Result<(), Problem> {
+        Self::require(caller, Self::writing())?;
+        Self::require(caller, Self::deleting())?;
+        if Self::deleting() == Self::writing() { Ok(()) } else { caller.require_proof() }
     }
 
     /// Returns the error `scope_missing` unless the caller reaches what this record does.

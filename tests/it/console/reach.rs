@@ -14,7 +14,8 @@ use tower::ServiceExt;
 use uuid::Uuid;
 
 use crate::support::World;
-use crate::support::customers::EMAIL;
+use crate::support::console::PASSWORD;
+use crate::support::customers::{EMAIL, token};
 use crate::support::fleet::id;
 use crate::support::receiver::Reply;
 use crate::support::routes::{Kind, NOBODY, OTHER_ROUTES, RESOURCES};
@@ -110,7 +111,9 @@ fn requests(namespace: &str, plural: &str, kind: Kind) -> Vec<(Method, String, &
         requests.push((Method::PUT, one.clone(), writers));
     }
     if kind == Kind::Editable {
-        requests.push((Method::DELETE, one, writers));
+        // A store shuts out its customers.
+        let deleters = if plural == "stores" { OWNER } else { writers };
+        requests.push((Method::DELETE, one, deleters));
     }
     let acts = OTHER_ROUTES.iter().filter(|(method, space, path)| {
         // A replay repeats deliveries and changes nothing of the webhook.
@@ -162,6 +165,7 @@ async fn the_documentation_says_what_a_kind_reaches() {
     let document = world.request(Method::GET, "/openapi.json").send().await.ok(200);
     for (path, needed) in [
         ("/fleet/int/v1/orders", "Requires the scope `write`."),
+        ("/storefront/int/v1/stores", "Requires the scope `write`."),
         ("/storefront/int/v1/identity-providers", "Requires the scope `admin`. An operator's role needs `admin` for customers too."),
         (
             "/storefront/int/v1/registration-hooks",
@@ -170,6 +174,8 @@ async fn the_documentation_says_what_a_kind_reaches() {
     ] {
         assert_eq!(document["paths"][path]["post"]["description"], needed, "{path}");
     }
+    let deleting = &document["paths"]["/storefront/int/v1/stores/{uuid}"]["delete"]["description"];
+    assert_eq!(deleting, "Requires the scope `write`. An operator's role needs `write` for customers too.");
 }
 
 #[tokio::test]
@@ -371,6 +377,28 @@ async fn a_developer_does_not_read_a_customer_in_what_an_endpoint_answers() {
     let order = world.get("deliveries?event=order.created").await["deliveries"][0].take();
     let order = Desk::of(&world, Role::Developer).ask(&Method::GET, &format!("{deliveries}/{}", id(&order)), &json!({})).await.unwrap();
     assert_eq!(order["delivery"]["attempts"][0]["response_body"], format!("Hello {EMAIL}"));
+}
+
+#[tokio::test]
+async fn a_developer_or_a_copied_cookie_shuts_out_no_customers_with_their_store() {
+    let world = World::new().await;
+    let customer = world.register(EMAIL).await;
+    let path = format!("/storefront/int/v1/stores/{}", world.store);
+    let page = format!("/console/records/storefront/stores/{}", world.store);
+    Desk::of(&world, Role::Developer).refused(&Method::DELETE, &path, &json!({})).await;
+    let mut developer = world.signed_in(Role::Developer).await;
+    developer.open(&page).await.says(&format!("{page}/edit")).says_nothing_of(&format!("{page}/delete"));
+    assert_eq!(developer.send(&format!("{page}/delete"), &[]).await.status, 404);
+
+    let mut owner = world.signed_in(Role::Owner).await;
+    world.pass(chrono::TimeDelta::minutes(10));
+    assert!(owner.open(&format!("{page}/delete")).await.address.starts_with("/console/confirm"));
+    assert!(owner.send(&format!("{page}/delete"), &[]).await.address.starts_with("/console/confirm"));
+    world.storefront_get("customers/me").token(&token(&customer)).send().await.ok(200);
+
+    owner.sign_in("owner@acme.example", PASSWORD).await;
+    owner.open(&format!("{page}/delete")).await.says("Its customers cannot sign in any more");
+    owner.send(&format!("{page}/delete"), &[]).await.says("Deleted.");
 }
 
 #[tokio::test]
