@@ -409,5 +409,8 @@ async fn a_developer_hands_no_customers_to_a_gateway_that_saves_their_cards() {
     desk.refused(&Method::POST, path, &cards).await;
     desk.ask(&Method::POST, path, &json!({ "name": "Cash", "driver": "manual" })).await.unwrap();
     let made = world.ledger(Method::POST, "gateways").json(&cards).send().await.ok(201);
-    desk.refused(&Method::PUT, &format!("{path}/{}", id(&made["gateway"])), &json!({ "secret_key": "sk_live_9876543210" })).await;
+    let one = format!("{path}/{}", id(&made["gateway"]));
+    desk.refused(&Method::PUT, &one, &json!({ "secret_key": "sk_live_9876543210" })).await;
+    // One that fails can be stopped, as a webhook can.
+    desk.ask(&Method::DELETE, &one, &json!({})).await.unwrap();
 }
