@@ -71,7 +71,7 @@ async fn read_page<R: Resource>(
     let at = |record: &Record<R>| if direction.is_by_change() { record.updated_at } else { record.created_at };
     let last = records.last().filter(|_| more).map(|last| Cursor::new(direction, at(last), last.id.into()));
     let mut records = Shown::many(conn, descriptor, records).await?;
-    records.iter_mut().for_each(|shown| withhold(shown, withheld));
+    records.iter_mut().for_each(|shown| withhold(shown, caller, withheld));
     Ok(Page { records, next: last.or(horizon) })
 }
 
@@ -80,8 +80,12 @@ fn withheld<R: Resource>(state: &R::State, caller: &Caller) -> Vec<String> {
     R::catalogue(state).map_or_else(Vec::new, |catalogue| catalogue.names_beyond(&caller.grant))
 }
 
-/// Takes the data of such an event away. That there was one is no secret: an operator who looks after deliveries has to see all of them.
-fn withhold<R: Resource>(shown: &mut Shown<R>, withheld: &[String]) {
+/// Takes away what the caller is not shown: what lets somebody in, and the data of such an event. That there was one is no secret: an operator who looks
+/// after deliveries has to see all of them.
+fn withhold<R: Resource>(shown: &mut Shown<R>, caller: &Caller, withheld: &[String]) {
+    if !caller.grant.allows_all(R::writing()) {
+        shown.members.retain(|name, _| !R::SHOWN_TO_WRITERS.contains(&name.as_str()));
+    }
     let is_withheld = shown.members.get("event").and_then(Value::as_str).is_some_and(|event| withheld.iter().any(|name| name == event));
     if is_withheld {
         R::EVENT_DATA.iter().for_each(|path| erase(&mut shown.members, path));
@@ -112,7 +116,7 @@ pub async fn find<R: Resource>(state: &R::State, caller: &Caller, id: R::Id) -> 
     let details = R::details(state, caller, &mut conn, &record).await?;
     let mut shown = Shown::one(&mut conn, &descriptor, record).await?;
     shown.members.extend(details);
-    withhold(&mut shown, &withheld::<R>(state, caller));
+    withhold(&mut shown, caller, &withheld::<R>(state, caller));
     Ok(shown)
 }
 

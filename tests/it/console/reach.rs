@@ -214,6 +214,31 @@ async fn a_developer_takes_no_messages_of_customers_and_words_none() {
 }
 
 #[tokio::test]
+async fn who_does_not_write_test_identities_is_not_shown_the_code_that_signs_in() {
+    let world = World::new().await;
+    let ends = portico::kernel::clock::timestamp(world.clock.now() + chrono::TimeDelta::days(30));
+    let tested = json!({ "store": world.store, "identity": "review@example.com", "code": "424242", "expires_at": ends });
+    let path = "/storefront/int/v1/test-identities";
+    let made = world.api(Method::POST, path).json(&tested).send().await.ok(201);
+    let one = format!("{path}/{}", id(&made["test_identity"]));
+    let page = format!("/console/records/storefront/test-identities/{}", id(&made["test_identity"]));
+    for role in Role::ALL {
+        let desk = Desk::of(&world, role);
+        for path in [path, one.as_str()] {
+            let shown = desk.ask(&Method::GET, path, &json!({})).await.unwrap().to_string();
+            assert!(shown.contains("review@example.com"), "{role:?} {shown}");
+            assert_eq!(shown.contains("424242"), role == Role::Owner, "{role:?} {shown}");
+        }
+        let mut tab = world.signed_in(role).await;
+        let shown = tab.open(&page).await.says("review@example.com").html.contains("424242");
+        assert_eq!(shown, role == Role::Owner, "{role:?}");
+    }
+    let reader = world.key_of(world.company, &[Scope::Read]).await;
+    let shown = world.request(Method::GET, &one).key(&reader).send().await.ok(200);
+    assert_eq!(shown["test_identity"]["code"], json!(null));
+}
+
+#[tokio::test]
 async fn a_hook_that_reads_everybody_who_registers_is_for_those_who_read_customers() {
     let world = World::new().await;
     let receiver = world.endpoint("hook.test").await;
