@@ -77,7 +77,7 @@ pub use choosing_password::AskRefusal;
 pub use confirming::Proof;
 pub use guesses::Browser;
 pub use mail_language::{InvalidMailLanguage, MailLanguage};
-pub use mails::queue as queue_mail;
+pub use mails::queue_for_company;
 pub use notices::{Notice, tell_owners};
 pub use one_time_link::OneTimeLink;
 pub use operator::Operator;
