@@ -1,5 +1,5 @@
-//! Who has made a link. It ends with them: what they may hand out is looked up whenever the link is opened or used, so that a key or an operator may end
-//! in any way, by deletion, by time, or by being reduced.
+//! Who has made a link. It ends with them: what they may hand out is looked up whenever the link is opened or used, so that a key or an operator
+//! may end in any way, by deletion, by time, or by being reduced.
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;

@@ -80,8 +80,8 @@ fn withheld<R: Resource>(state: &R::State, caller: &Caller) -> Vec<String> {
     R::catalogue(state).map_or_else(Vec::new, |catalogue| catalogue.names_beyond(&caller.grant))
 }
 
-/// Takes away what the caller is not shown: what lets somebody in, and the data of such an event. That there was one is no secret: an operator who looks
-/// after deliveries has to see all of them.
+/// Takes away what the caller is not shown: what lets somebody in, and the data of such an event. That there was one is no secret: an operator who
+/// looks after deliveries has to see all of them.
 fn withhold<R: Resource>(shown: &mut Shown<R>, caller: &Caller, withheld: &[String]) {
     if !caller.grant.allows_all(R::writing()) {
         shown.members.retain(|name, _| !R::SHOWN_TO_WRITERS.contains(&name.as_str()));
@@ -120,7 +120,8 @@ pub async fn find<R: Resource>(state: &R::State, caller: &Caller, id: R::Id) -> 
     Ok(shown)
 }
 
-/// Creates a record. An operator who is shown a secret has to have proven a short time ago who they are. The fields that are [`shown_once`](crate::resources::New) are among those shown.
+/// Creates a record. The fields that are [`shown_once`](crate::resources::New) are among those shown. They are secrets, so an operator has to have
+/// proven a short time ago who they are.
 pub async fn create<R: Editable>(state: &R::State, caller: &Caller, body: R::Body) -> Result<Shown<R>, Problem> {
     R::require(caller, R::writing())?;
     R::before_transaction(state, caller, &body).await?;
