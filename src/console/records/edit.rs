@@ -183,7 +183,8 @@ impl Draft {
 
     /// What the API says about the body, as errors of fields and a sentence about the rest.
     fn refuse(&mut self, problem: Problem) -> Result<(), PageError> {
-        if !problem.code().status().is_client_error() {
+        // Who has to prove again who they are is led to the page for that, and back.
+        if !problem.code().status().is_client_error() || problem.code() == ProblemCode::FreshSignInRequired {
             return Err(problem.into());
         }
         let fields = problem.fields();
@@ -209,6 +210,9 @@ fn editable<'a>(
         return Err(PageError::NOT_FOUND);
     }
     require_proof(caller, kind)?;
+    if kind.shows_secret && operation == Operation::Create {
+        caller.require_proof()?;
+    }
     Ok(kind)
 }
 

@@ -81,9 +81,12 @@ struct Shown {
     /// That the request was tried more than once.
     resent: Option<String>,
     request: Vec<(String, String)>,
+    /// Whether the endpoint answered; the answer may not be shown.
+    answered: bool,
     response: Option<Vec<(String, String)>>,
     body: Option<String>,
-    command: String,
+    /// The request as a command, if its body is known.
+    command: Option<String>,
     /// Whether it is the latest, which is shown open.
     latest: bool,
 }
@@ -101,7 +104,7 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
     } else {
         None
     };
-    let sent = delivery.payload.as_ref().map(Value::to_string).unwrap_or_default();
+    let sent = delivery.payload.as_ref().map(Value::to_string);
     let last = delivery.attempts.iter().map(|attempt| attempt.number).max();
     let attempts = delivery.attempts.iter().rev();
     let page = DeliveryPage {
@@ -112,7 +115,7 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
         operating: caller.grant.allows_all(webhooks::Delivery::writing()),
         request,
         payload: delivery.payload.as_ref().map(pretty).unwrap_or_default(),
-        attempts: attempts.map(|attempt| Shown::of(&ui, attempt, url.as_deref().unwrap_or_default(), &sent, last)).collect(),
+        attempts: attempts.map(|attempt| Shown::of(&ui, attempt, url.as_deref().unwrap_or_default(), sent.as_deref(), last)).collect(),
         url,
         delivery,
         ui,
@@ -121,7 +124,7 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
 }
 
 impl Shown {
-    fn of(ui: &Ui, attempt: &Attempt, url: &str, sent: &str, last: Option<u32>) -> Self {
+    fn of(ui: &Ui, attempt: &Attempt, url: &str, sent: Option<&str>, last: Option<u32>) -> Self {
         let succeeded = attempt.status.is_some_and(|status| (200..300).contains(&status));
         let result = attempt.status.map(|status| status.to_string()).or_else(|| attempt.error.clone()).unwrap_or_default();
         Self {
@@ -136,9 +139,10 @@ impl Shown {
                 ui.say("It was tried {} times within this attempt: an old connection ended, or the endpoint had not processed it.", [times])
             }),
             request: lines(&attempt.request_headers),
+            answered: attempt.status.is_some(),
             response: attempt.response_headers.as_ref().map(lines),
             body: attempt.response_body.clone().filter(|body| !body.is_empty()),
-            command: curl(url, &attempt.request_headers, sent),
+            command: sent.map(|body| curl(url, &attempt.request_headers, body)),
             latest: Some(attempt.number) == last,
         }
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::audit_trail::ChangedRecord;
-use crate::callers::Area;
+use crate::callers::{Area, Scope};
 use crate::kernel::clock::Clock;
 use crate::kernel::database::Pool;
 use crate::kernel::ids::{CompanyId, StoreId};
@@ -241,6 +241,10 @@ impl Resource for StoreRecord {
     const SINGULAR: &'static str = "store";
     const PLURAL: &'static str = "stores";
     const AREA: Area = Area::Integration;
+    /// No customer of a deleted store signs in, and no token of one is good any more.
+    const DELETING_REACHES: &'static [(Area, Scope)] = &[(Area::Customers, Scope::Write)];
+    /// Whose pages and apps sign customers in, and fill in their codes.
+    const LEADS_TO: &'static [&'static str] = &["passkey_domain", "passkey_origins", "web_otp_domain", "android_app_hash"];
 }
 
 /// Publishes no events.

@@ -110,7 +110,9 @@ async fn the_step_between_belongs_to_the_browser_and_ends() {
     ada.sign_in("viewer@acme.example", PASSWORD).await;
     // Another browser has no step, and one that was made up is none.
     let mut eve = world.tab();
-    assert_eq!(eve.enter_code(&app.code(&world)).await.status, 401);
+    let refused = eve.enter_code(&app.code(&world)).await;
+    assert_eq!(refused.status, 401);
+    refused.says("This sign-in was not begun in this browser").says_nothing_of("This link");
     eve.cookies.insert("portico-step".to_owned(), "planted".to_owned());
     assert_eq!(eve.enter_code(&app.code(&world)).await.status, 401);
     assert_eq!(eve.open("/console/sign-in/code").await.address, "/console/sign-in");
