@@ -46,6 +46,7 @@ use axum::Json;
 use futures::FutureExt;
 use serde_json::{Map, Value};
 
+use crate::kernel::json;
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::openapi::OperationDoc;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
@@ -108,8 +109,8 @@ async fn finish(
 
 /// Gives the provider's id of the person its neutral name. It may be sent under the deployment's name for the provider.
 fn with_neutral_user_id(mut body: Map<String, Value>, name: &RouteName, neutral: &str) -> Result<Map<String, Value>, Problem> {
-    if let Some(id) = body.remove(&user_id_member(&name.to_string()))
-        && body.insert(neutral.to_owned(), id).is_some()
+    if let Some(id) = body.remove(&user_id_member(&name.to_string())).filter(|id| !json::is_missing(id))
+        && body.insert(neutral.to_owned(), id).is_some_and(|other| !json::is_missing(&other))
     {
         return Err(FieldErrors::one(neutral, Sentence::new("{} must not be sent under both of its names.").with(neutral)));
     }

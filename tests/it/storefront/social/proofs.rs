@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
 use super::{customer, login};
-use crate::support::customers::{EMAIL, token};
+use crate::support::customers::{EMAIL, PASSWORD, token};
 use crate::support::identity_provider::{IdentityProvider, another, claims_of_a, foreign, rsa, with};
 use crate::support::{Answer, World};
 
@@ -167,7 +167,7 @@ async fn an_access_token_refused_by_the_provider_is_refused() {
     let asked = idp.asked("/graph/v1.0/debug_token").await.len();
     login(&world, "idp-c", with(&proof("7"), json!({ "accessToken": null }))).await.refused(401, "identity_not_verified");
     login(&world, "idp-c", with(&proof("7"), json!({ "idpCUserId": null }))).await.refused(422, "body_invalid");
-    for id in ["", "7 8", "größe", &"7".repeat(256)] {
+    for id in ["7 8", "größe", &"7".repeat(256)] {
         login(&world, "idp-c", proof(id)).await.refused(401, "identity_not_verified");
     }
     assert_eq!(idp.asked("/graph/v1.0/debug_token").await.len(), asked);
@@ -189,6 +189,27 @@ async fn a_graph_that_does_not_answer_is_unavailable() {
         assert!(!refusal.to_string().contains("oops") && !refusal.to_string().contains("secret"));
     }
     assert!(idp.asked("/elsewhere").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_form_without_an_id_is_told_that_it_is_required_and_costs_nobody_a_guess() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[("storefront.failures_per_address", "3")]).await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    graph_says(&idp, inspected("7")).await;
+    let from_the_carrier = |path: &str, body: &Value| world.storefront(path).from("203.0.113.9").json(body).send();
+    for _ in 0..4 {
+        for id in [json!({ "idpCUserId": "" }), json!({ "idpCUserId": null }), json!({})] {
+            let mut body = id;
+            body["accessToken"] = json!("t0ken");
+            let refused = from_the_carrier("customers/login-with-idp-c", &body).await.refused(422, "body_invalid");
+            assert_eq!(refused["fields"]["idpCUserId"][0], "idpCUserId is required.");
+        }
+    }
+    let password = json!({ "identity": EMAIL, "password": PASSWORD });
+    let ada = token(&from_the_carrier("customers/login", &password).await.ok(200));
+    let body = json!({ "idpCUserId": "", "accessToken": "t0ken" });
+    world.storefront("customers/link-idp-c").token(&ada).json(&body).send().await.refused(422, "body_invalid");
 }
 
 /// An error of the graph, as its documentation has them.
