@@ -51,7 +51,7 @@ use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::openapi::OperationDoc;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::providers::RouteName;
-use crate::providers::identity::{Provider, VerifiedIdentity, VerifyError, user_id_member};
+use crate::providers::identity::{Flaw, Provider, VerifiedIdentity, VerifyError, user_id_member};
 use crate::storefront::accounts::failed_proof;
 use crate::storefront::accounts::signed_in::audited;
 use crate::storefront::accounts::social::linking::{Typed, sign_in};
@@ -98,8 +98,12 @@ async fn finish(
     typed: Typed,
 ) -> Result<Json<Value>, Problem> {
     let flow = async {
-        let verifying = trouble::verified(storefront, (attempt.store.company_id, provider), verifying);
-        let signing_in = async { sign_in(storefront, attempt, verifying.await?, typed).await };
+        let verified = trouble::verified(storefront, (attempt.store.company_id, provider), verifying).await;
+        // Nobody guesses by sending nothing: what is not there is refused in the same words, and not counted.
+        if let Err(missing @ VerifyError::NotVerified(Flaw::Incomplete)) = verified {
+            return Err(Problem::from(missing));
+        }
+        let signing_in = async { sign_in(storefront, attempt, verified?, typed).await };
         let who = (attempt.store.id, attempt.client.client());
         failed_proof::counted(storefront, who, ProblemCode::IdentityNotVerified, signing_in.await).await
     };

@@ -192,6 +192,50 @@ async fn a_graph_that_does_not_answer_is_unavailable() {
 }
 
 #[tokio::test]
+async fn an_app_that_sends_no_access_token_costs_nobody_a_guess() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[("storefront.failures_per_address", "3")]).await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    // The body of interface 1.
+    let body = json!({ "idpCUserId": "7", "email": EMAIL, "name": "Ada" });
+    let from_the_carrier = |path: &str, body: &Value| world.storefront(path).from("203.0.113.9").json(body).send();
+    for access_token in [json!(null), json!("")].into_iter().cycle().take(8) {
+        let body = with(&body, json!({ "accessToken": access_token }));
+        from_the_carrier("customers/login-with-idp-c", &body).await.refused(401, "identity_not_verified");
+    }
+    let password = json!({ "identity": EMAIL, "password": PASSWORD });
+    from_the_carrier("customers/login", &password).await.ok(200);
+    // One that is wrong counts.
+    graph_says(&idp, with(&inspected("7"), json!({ "is_valid": false, "error": { "code": 190 } }))).await;
+    for _ in 0..3 {
+        from_the_carrier("customers/login-with-idp-c", &proof("7")).await.refused(401, "identity_not_verified");
+    }
+    from_the_carrier("customers/login-with-idp-c", &proof("7")).await.refused(429, "guesses_exceeded");
+}
+
+#[tokio::test]
+async fn an_app_that_sends_no_authorization_code_costs_nobody_a_guess_either() {
+    let idp = IdentityProvider::start().await;
+    let token_url = idp.url("/token");
+    let exchange = [
+        ("providers.idp_a.client_id", "shop"),
+        ("providers.idp_a.client_secret", "s3cret"),
+        ("providers.idp_a.token_url", token_url.as_str()),
+        ("storefront.failures_per_address", "3"),
+    ];
+    let world = idp.world(&exchange).await;
+    let present = async |code: Value| {
+        let body = json!({ "identityToken": rsa().sign(&claims_of_a(&world, "7")), "authorizationCode": code });
+        world.storefront("customers/login-with-idp-a").from("203.0.113.9").json(&body).send().await
+    };
+    for code in [json!(null), json!("")].into_iter().cycle().take(8) {
+        present(code).await.refused(401, "identity_not_verified");
+    }
+    idp.answer("POST", "/token", tokens(&rsa().sign(&claims_of_a(&world, "7")))).await;
+    present(json!("c0de")).await.ok(200);
+}
+
+#[tokio::test]
 async fn a_form_without_an_id_is_told_that_it_is_required_and_costs_nobody_a_guess() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[("storefront.failures_per_address", "3")]).await;
