@@ -16,7 +16,8 @@
 //!
 //! An identity token can be used once, in one store: stores of one company or of several can share the app that it is for, and whoever has seen it
 //! used in one must not open another with it. `presented_identity_tokens` and `used_identity_tokens` store its digest until the token is too old.
-//! For a minute, the client that used it may present it again ([`Use`](queries::Use)).
+//! For a minute, the client that used it may present it again ([`Use`](queries::Use)), also if its provider has exchanged the authorization code
+//! already ([`repeats`]).
 //!
 //! Who takes an account back, with a new password or from a thief, cannot tell which links are theirs. They are suspended and not forgotten,
 //! because a forgotten one would silently open a second account at its next sign-in. A suspended link signs nobody in, until the provider
@@ -40,6 +41,7 @@ mod listed;
 mod moved_in;
 mod own_links;
 mod queries;
+mod repeats;
 mod trouble;
 
 use axum::Json;
@@ -103,9 +105,12 @@ async fn finish(
         if let Err(missing @ VerifyError::NotVerified(Flaw::Incomplete)) = verified {
             return Err(Problem::from(missing));
         }
-        let signing_in = async { sign_in(storefront, attempt, verified?, typed).await };
-        let who = (attempt.store.id, attempt.client.client());
-        failed_proof::counted(storefront, who, ProblemCode::IdentityNotVerified, signing_in.await).await
+        let (store, client) = (attempt.store.id, attempt.client.client());
+        let signing_in = async {
+            let identity = repeats::or_repeated(storefront, (store, &client), verified).await?;
+            sign_in(storefront, attempt, identity, typed).await
+        };
+        failed_proof::counted(storefront, (store, client), ProblemCode::IdentityNotVerified, signing_in.await).await
     };
     let signed_in = audited(storefront, (attempt, languages), flow.boxed()).await?;
     Ok(Json(signed_in.answer(&storefront.settings)))
@@ -129,6 +134,7 @@ impl From<VerifyError> for Problem {
                 tracing::info!(%flaw, "a proof of identity was refused");
                 ProblemCode::IdentityNotVerified.into()
             }
+            VerifyError::CodeRefused(_) => VerifyError::from(Flaw::NotConfirmed).into(),
             VerifyError::Unavailable { seconds } | VerifyError::CredentialsRefused { seconds } => {
                 Problem::new(ProblemCode::ProviderUnavailable).retry_after(seconds)
             }

@@ -23,7 +23,7 @@ pub(super) async fn verified(
 ) -> Result<VerifiedIdentity, VerifyError> {
     let verified = verifying.await;
     match &verified {
-        Ok(_) | Err(VerifyError::NotConfigured | VerifyError::NotVerified(_)) => {}
+        Ok(_) | Err(VerifyError::NotConfigured | VerifyError::NotVerified(_) | VerifyError::CodeRefused(_)) => {}
         Err(VerifyError::Unavailable { .. }) => storefront.metrics.provider_failed(counted_as(storefront, provider), "unavailable"),
         Err(VerifyError::CredentialsRefused { .. }) => {
             storefront.metrics.provider_failed(counted_as(storefront, provider), "credentials_refused");

@@ -11,7 +11,7 @@ use crate::support::identity_provider::{IdentityProvider, another, claims_of_a, 
 use crate::support::{Answer, World};
 
 /// A world that exchanges authorization codes of A.
-async fn exchanging(idp: &IdentityProvider) -> World {
+pub(super) async fn exchanging(idp: &IdentityProvider) -> World {
     let token_url = idp.url("/token");
     let changes = [
         ("providers.idp_a.client_id", "shop"),
@@ -26,7 +26,7 @@ async fn login_with_code(world: &World, code: &str) -> Answer {
     login(world, "idp-a", json!({ "identityToken": token, "authorizationCode": code })).await
 }
 
-fn tokens(id_token: &str) -> ResponseTemplate {
+pub(super) fn tokens(id_token: &str) -> ResponseTemplate {
     ResponseTemplate::new(200)
         .set_body_json(json!({ "access_token": "x", "token_type": "Bearer", "expires_in": 3600, "id_token": id_token }))
 }
