@@ -185,7 +185,7 @@ pub async fn close_account(conn: &mut Connection, origin: Origin, id: CustomerId
     passkeys::forget_passkeys(conn, id).await?;
     take_back::forget_changes_of(conn, id).await?;
     known_devices::forget_known_devices(conn, id).await?;
-    codes::forget_codes(conn, id).await?;
+    codes::forget_codes_of_closed(conn, id).await?;
     second_factors::forget(conn, id).await?;
     guessing::forget_clients(conn, id).await?;
     customers::publish(conn, origin, CUSTOMER_CLOSED, &customer, now).await?;
