@@ -62,7 +62,7 @@ use crate::storefront::registration_hooks;
 use crate::storefront::routes::{self, Routes, describe};
 use crate::storefront::state::Storefront;
 
-pub use grants::{SEALED, end_grants, forget_subjects, give_grants_back};
+pub use grants::{SEALED, end_grants, forget_subjects, give_back_at_once, give_grants_back};
 pub use moved_in::{insert_links, list_linked};
 pub use own_links::{links_schema, show_links};
 pub use queries::{Link, export_links, forget_links, list_links, suspend_links, sweep_tokens};

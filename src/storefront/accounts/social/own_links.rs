@@ -137,6 +137,7 @@ async fn unlink(
     let word = storefront.identity_providers.word_of(&name);
     // Before there is a transaction: it may take a connection of its own.
     let providers = storefront.company_providers.of(caller.company_id()).await?;
+    let now = storefront.clock.now();
     repeated(async || {
         let mut tx = storefront.pool.begin().await?;
         let customer = caller.lock(&mut tx).await?;
@@ -150,9 +151,10 @@ async fn unlink(
             return Err(Problem::from(ProblemCode::LastWayIn));
         }
         queries::unlink(&mut tx, customer.id, &word).await?;
-        grants::end_grants_of(&mut tx, customer.id, &word, storefront.clock.now()).await?;
+        grants::end_grants_of(&mut tx, customer.id, &word, now).await?;
         Ok(tx.commit().await?)
     })
     .await?;
+    grants::give_back_at_once(&storefront, now).await;
     Ok(Json(json!({ "status": "ok" })))
 }
