@@ -132,7 +132,9 @@ pub async fn find_pending(
 /// Whether a sign-in of the customer waits in this app.
 pub async fn is_pending(conn: &mut Connection, customer: CustomerId, app: [u8; 32], now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(
-        r#"select exists (select from pending_sign_ins where customer_id = $1 and app = $2 and expires_at > $3 and consumed_at is null) as "is_one!""#,
+        r#"select exists (
+               select from pending_sign_ins where customer_id = $1 and app = $2 and expires_at > $3 and consumed_at is null
+           ) as "is_one!""#,
         customer.uuid(),
         app.as_slice(),
         now,
