@@ -65,6 +65,9 @@ fn refuse(console: &Console, parts: &Parts, refusal: ProviderRefusal) -> Result<
             tracing::warn!(%flaw, "an operator's sign-in with the provider was refused");
             (StatusCode::UNAUTHORIZED, "The provider did not confirm who you are. Begin again.")
         }
+        ProviderRefusal::Provider(VerifyError::CodeRefused(_)) => {
+            (StatusCode::UNAUTHORIZED, "The provider did not confirm who you are. Begin again.")
+        }
         ProviderRefusal::Provider(
             VerifyError::Unavailable { .. } | VerifyError::CredentialsRefused { .. } | VerifyError::NotConfigured,
         ) => (StatusCode::SERVICE_UNAVAILABLE, "The provider does not answer. Try again, or sign in with your password."),

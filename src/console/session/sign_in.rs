@@ -108,7 +108,7 @@ pub(super) async fn submit_link(
         Ok(progress) => Ok(go_on(&console, &progress, HOME)),
         Err(refusal) => {
             let ended = "This link has been used or has expired. Sign in with your password.";
-            sign_in_page(&console, Ui::of(&parts, &console), refusal, ended, (String::new(), String::new()))
+            refuse_saying(&console, Ui::of(&parts, &console), (refusal, ended), String::new(), String::new())
         }
     }
 }
@@ -123,17 +123,19 @@ pub(super) async fn sign_out(State(console): State<Console>, form: PostedForm) -
 /// The sign-in page, which says why nobody is signed in yet. A step that has ended, or is of another browser, has to begin anew.
 pub(super) fn refuse(console: &Console, ui: Ui, refusal: SignInRefusal, then: String, email: String) -> Result<Response, PageError> {
     let ended = "This sign-in was not begun in this browser, was cancelled, or took too long. Begin again.";
-    sign_in_page(console, ui, refusal, ended, (then, email))
+    refuse_saying(console, ui, (refusal, ended), then, email)
 }
 
-fn sign_in_page(
+/// The same, with what to say about something that is over.
+pub(super) fn refuse_saying(
     console: &Console,
     ui: Ui,
-    refusal: SignInRefusal,
-    ended: &str,
-    (then, email): (String, String),
+    (refusal, ended): (SignInRefusal, &str),
+    then: String,
+    email: String,
 ) -> Result<Response, PageError> {
-    let (status, text) = explain(&ui, refusal, "The address or the password is not right.", ended)?;
+    let wrong = "The address or the password is not right.";
+    let (status, text) = explain(&ui, refusal, wrong, ended)?;
     let provider = ProviderLink::of(console, &then);
     Ok((status, Page(SignInPage { ui, then, email, refusal: Some(text), provider })).into_response())
 }

@@ -57,6 +57,12 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor) -> Re
 /// `POST /console/account/totp`: the first code.
 pub(super) async fn enable(State(console): State<Console>, form: ProofForm) -> Result<Response, PageError> {
     let (visitor, code, browser) = code_of(form);
+    if visitor.session()?.operator.totp_enabled_at.is_some() {
+        // The form has come twice, and the answer with the recovery codes may be lost.
+        let text =
+            visitor.ui.t("The second factor is set up already. If you did not get to see the recovery codes, make new ones.").to_owned();
+        return page(&console, visitor, Some(text)).await;
+    }
     match console.operators.enable_totp(&visitor.caller, visitor.session()?, &code, &browser).await {
         Ok((codes, token)) => Ok(going_on(&console, &token, recovery_codes(visitor.ui, &codes))),
         Err(refusal) => refuse(&console, visitor, refusal).await,
