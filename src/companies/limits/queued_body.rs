@@ -17,7 +17,7 @@ use crate::kernel::rate_limit::line::{LineFull, Turn};
 /// A body that ends when it has arrived and the request has its turn.
 pub(super) struct QueuedBody {
     body: Body,
-    /// In bytes.
+    /// In bytes, at most.
     size: usize,
     admitting: Arc<Admitting>,
     stage: Stage,
@@ -36,8 +36,8 @@ enum Stage {
 
 impl QueuedBody {
     pub(super) fn new(body: Body, admitting: Arc<Admitting>) -> Self {
-        // It is known: a body of an unknown size is received before ([`BodyLimits`](crate::kernel::request_body::BodyLimits)).
-        let size = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+        // One that declares no size counts as the largest body that its route takes.
+        let size = body.size_hint().upper().and_then(|upper| usize::try_from(upper).ok()).unwrap_or(usize::MAX);
         Self { body, size, admitting, stage: Stage::Arriving }
     }
 

@@ -98,12 +98,13 @@ async fn request_context(State(state): State<Arc<(Surroundings, Duration)>>, mut
             if let Some(problem) = head::refuse(&request) {
                 return problem.into_response();
             }
-            match surroundings.body_limits.bound(request, route, client.network(), &arrival).await {
+            match surroundings.body_limits.bound(request, route, &arrival) {
                 Ok(request) => next.run(request).await,
                 Err(problem) => problem.into_response(),
             }
         };
         let response = match timeout(*time_limit, handled).await {
+            Ok(_) if arrival.is_too_large() => Problem::from(ProblemCode::BodyTooLarge).into_response(),
             Ok(response) => response,
             Err(_) if arrival.is_awaited() => Problem::from(ProblemCode::RequestTimeout).into_response(),
             Err(_) => Problem::from(ProblemCode::Overloaded).into_response(),
