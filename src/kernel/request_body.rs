@@ -41,6 +41,11 @@ pub struct Unread<B> {
 }
 
 impl<B: FromRequest<()>> Unread<B> {
+    /// The size of the body, which it does not exceed.
+    pub fn size(&self) -> usize {
+        size(self.request.body())
+    }
+
     /// Receives the body.
     pub async fn read(self) -> Result<B, B::Rejection> {
         B::from_request(self.request, &()).await
@@ -53,6 +58,11 @@ impl<S: Send + Sync, B> FromRequest<S> for Unread<B> {
     async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
         Ok(Self { request, read_as: PhantomData })
     }
+}
+
+/// The size of a body in bytes: the one that it declares, or that of the largest that its route takes.
+pub fn size(body: &Body) -> usize {
+    body.size_hint().upper().and_then(|upper| usize::try_from(upper).ok()).unwrap_or(usize::MAX)
 }
 
 /// A route, as it is matched, that takes larger bodies, and their maximum size.

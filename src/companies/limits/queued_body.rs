@@ -13,6 +13,7 @@ use crate::companies::limits::{Admitting, PLACE};
 use crate::kernel::ids::CompanyId;
 use crate::kernel::problem::Problem;
 use crate::kernel::rate_limit::line::{LineFull, Turn};
+use crate::kernel::request_body;
 
 /// A body that ends when it has arrived and the request has its turn.
 pub(super) struct QueuedBody {
@@ -36,9 +37,7 @@ enum Stage {
 
 impl QueuedBody {
     pub(super) fn new(body: Body, admitting: Arc<Admitting>) -> Self {
-        // One that declares no size counts as the largest body that its route takes.
-        let size = body.size_hint().upper().and_then(|upper| usize::try_from(upper).ok()).unwrap_or(usize::MAX);
-        Self { body, size, admitting, stage: Stage::Arriving }
+        Self { size: request_body::size(&body), body, admitting, stage: Stage::Arriving }
     }
 
     /// The next frame, once there are places for the body. What is large takes them before it is read.

@@ -8,6 +8,7 @@ use futures::StreamExt;
 use futures::future::{join, join_all};
 use futures::stream::FuturesUnordered;
 use portico::callers::Scope;
+use portico::kernel::request_body::BODY_LIMIT;
 use reqwest::Method;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -195,6 +196,33 @@ async fn a_body_of_an_unknown_size_takes_the_places_of_the_largest_one() {
     }
     five_are_refused(&mut unknown, "30 are on their way, each in four places").await;
     another_is_served(&world, &second).await;
+}
+
+#[tokio::test]
+async fn callbacks_take_places_for_their_bodies_and_leave_some_to_other_gateways() {
+    let settings = json!({
+        "signature": { "header": "X-Signature" },
+        "pointers": { "reference": "/id", "amount": "/amount", "currency": "/currency", "status": null },
+        "events": { "paid": "payment.succeeded" },
+    });
+    for (with_key, sent, bytes, why) in [
+        (true, 125, BODY_LIMIT, "120 are on their way"),
+        (true, 35, 4 * BODY_LIMIT, "30 are on their way, each in four places"),
+        (false, 35, 4 * BODY_LIMIT, "the same without a key"),
+    ] {
+        let world = World::new().await;
+        let card = world.card().await;
+        let slow = world.hmac_gateway(&settings).await;
+        let path = if with_key { "/webhooks" } else { slow["callback_path"].as_str().unwrap() };
+        let key = world.key_of(world.company, &[Scope::Callbacks]).await;
+        let mut callbacks = Vec::new();
+        for _ in 0..sent {
+            callbacks.push(WithoutBody::announce(&world, &Method::POST, path, &key, bytes).await);
+        }
+        five_are_refused(&mut callbacks, why).await;
+        world.call_back(&card, &paid("evt_1")).await.ok(200);
+        another_is_served(&world, &world.api_key).await;
+    }
 }
 
 #[tokio::test]
