@@ -27,9 +27,13 @@ pub(super) async fn count(conn: &mut Connection, caller: &Caller, webhooks: &[Uu
         None => Ok(()),
         Some(refused) => {
             let (all, others) = (BY_HAND.limit, BY_OTHERS.limit);
-            Err(refused.problem().detail(format!(
-                "A webhook has {all} tests, replays and explanations a minute. After {others} of them, visitors and readers are refused."
-            )))
+            let detail = match operates {
+                true => format!("A webhook has {all} tests, replays and explanations a minute, whoever asks for them."),
+                false => format!(
+                    "A webhook has had {others} tests, replays and explanations this minute. The others are for those who operate it."
+                ),
+            };
+            Err(refused.problem().detail(detail))
         }
     }
 }

@@ -120,7 +120,7 @@ pub(super) async fn sign_out(State(console): State<Console>, form: PostedForm) -
 /// The sign-in page, which says why nobody is signed in yet.
 pub(super) fn refuse(console: &Console, ui: Ui, refusal: SignInRefusal, then: String, email: String) -> Result<Response, PageError> {
     let wrong = "The address or the password is not right.";
-    let (status, text) = explain(&ui, refusal, wrong, "This link has been used or has expired. Sign in with your password.")?;
+    let (refused, text) = explain(&ui, refusal, wrong, "This link has been used or has expired. Sign in with your password.")?;
     let provider = ProviderLink::of(console, &then);
-    Ok((status, Page(SignInPage { ui, then, email, refusal: Some(text), provider })).into_response())
+    Ok(refused.with(Page(SignInPage { ui, then, email, refusal: Some(text), provider })))
 }
