@@ -123,7 +123,7 @@ impl Gateways {
     /// Returns the gateway that a request without a key names, or refuses it: without a gateway there is no company to record the
     /// callback for. Unknown gateways are limited, because each is a look-up in the database that needs no key.
     async fn find_named(&self, id: GatewayId, client: ClientAddress) -> Result<Arc<OpenGateway>, Problem> {
-        let limited = self.unknown_gateways.look_up(client.network(), self.find_active(id)).await;
+        let limited = self.unknown_gateways.look_up(client.network(), &id, self.find_active(id)).await;
         let (found, _) = limited.map_err(|status| status.problem())?;
         Ok(found?.ok_or(ProblemCode::GatewayNotConfigured)?)
     }

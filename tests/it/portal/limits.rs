@@ -116,6 +116,9 @@ async fn the_pages_of_one_owner_or_operator_have_a_limit_of_their_own() {
 async fn tokens_of_no_session_are_looked_up_six_hundred_times_a_minute() {
     let world = World::new().await;
     let orders = "/console/records/fleet/orders";
+    let mut visitor = world.visitor("7").await.from("203.0.113.66");
+    let mut operator = world.signed_in(Role::Owner).await.from("203.0.113.66");
+    assert_eq!((visitor.open(LIST).await.status, operator.open(orders).await.status), (200, 200));
     for (cookie, page) in [("portico-portal", LIST), ("portico-session", orders)] {
         let mut stranger = world.tab().from("203.0.113.66");
         let mut looked_up = 0;
@@ -129,6 +132,7 @@ async fn tokens_of_no_session_are_looked_up_six_hundred_times_a_minute() {
         }
         assert!(looked_up >= 600, "{looked_up}");
     }
+    assert_eq!((visitor.open(LIST).await.status, operator.open(orders).await.status), (200, 200), "who was here before stays");
     assert_eq!(world.visitor("7").await.open(LIST).await.status, 200);
     assert_eq!(world.signed_in(Role::Owner).await.open(orders).await.status, 200);
 }
