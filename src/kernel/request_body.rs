@@ -128,6 +128,11 @@ impl Arrival {
         self.stage() == Some(Stage::TooLarge)
     }
 
+    /// Whether the request has a body of which something was left unread.
+    pub fn is_left(&self) -> bool {
+        self.stage().is_some_and(|stage| stage != Stage::Whole)
+    }
+
     fn stage(&self) -> Option<Stage> {
         self.0.as_ref().map(|stage| *stage.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use portico::callers::Scope;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -184,6 +185,39 @@ async fn a_client_that_sends_everything_first_can_read_why_it_is_refused() {
         let body = "x".repeat(3 * LIMIT);
         let request = head("POST /storefront/v1/customers/login", &format!("content-length: {}\r\n", body.len())) + &body;
         answer(&world, request).await.refused(413, "body_too_large");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_whose_body_is_not_read_says_that_it_closes_or_goes_on() {
+    let world = World::new().await;
+    let key = |key: &str| format!("authorization: Bearer {key}\r\ncontent-type: application/json\r\n");
+    let reading = world.key_of(world.company, &[Scope::Read]).await;
+    let orders = "POST /fleet/int/v1/orders";
+    for (line, headers, status) in [
+        ("POST /nothing", String::new(), "404"),
+        ("POST /healthz", String::new(), "405"),
+        (orders, String::new(), "401"),
+        (orders, key(&reading), "403"),
+        ("POST /storefront/v1/customers/login", key("store_nobody"), "401"),
+        ("POST /console/sign-in", "content-type: text/plain\r\n".to_owned(), "415"),
+    ] {
+        let head = format!("{line} HTTP/1.1\r\nhost: x\r\n{headers}content-length: 2\r\n\r\n");
+        // The body does not come, or later.
+        let mut stream = connect(&world).await;
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut read = String::new();
+        in_time("the service ends the connection", stream.read_to_string(&mut read)).await.unwrap();
+        let answer = Wire::read(&read);
+        assert_eq!((answer.status.to_string().as_str(), answer.header("connection")), (status, Some("close")), "{line}: {answer:?}");
+        // It is there with the head: the next request is answered too.
+        let next = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        let mut stream = connect(&world).await;
+        stream.write_all(format!("{head}{{}}{next}").as_bytes()).await.unwrap();
+        let mut read = String::new();
+        in_time("the service ends the connection", stream.read_to_string(&mut read)).await.unwrap();
+        assert_eq!(read.matches("HTTP/1.1 ").count(), 2, "{line}: {read}");
+        assert!(read.starts_with(&format!("HTTP/1.1 {status}")), "{line}: {read}");
     }
 }
 
