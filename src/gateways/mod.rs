@@ -81,7 +81,7 @@ mod state;
 use axum::Router;
 use axum::extract::FromRef;
 
-use crate::companies::Companies;
+use crate::companies::{Companies, RequestLimits};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::openapi::Description;
 use crate::resources::Extension;
@@ -106,6 +106,7 @@ pub fn callback_routes<S>() -> Router<S>
 where
     Gateways: FromRef<S>,
     Companies: FromRef<S>,
+    RequestLimits: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
     callbacks::receiving_routes()

@@ -62,7 +62,7 @@ impl Portal {
     pub async fn open(&self, key: &LinkKey, client: ClientAddress) -> Result<SessionToken, OpenRefusal> {
         let (now, token) = (self.clock.now(), SessionToken::generate());
         let finding = async { queries::find_openable(&mut self.pool.acquire().await?, &key.digest(), now).await };
-        let (found, _) = self.unknown_keys.look_up(client.network(), finding).await.map_err(OpenRefusal::TooMany)?;
+        let (found, _) = self.unknown_keys.look_up(client.network(), &key.digest(), finding).await.map_err(OpenRefusal::TooMany)?;
         let queries::Openable { company, owner, networks, maker } = found?.ok_or(OpenRefusal::Ended)?;
         if !networks.admit(client.ip()) {
             return Err(OpenRefusal::Elsewhere);
@@ -87,7 +87,7 @@ impl Portal {
     /// than the client's. Nobody works for a company that is not served. A client that sends too many tokens of no live session is refused before
     /// they are looked up.
     pub async fn find_session(&self, token: &SessionToken, client: ClientAddress) -> Result<Option<LiveSession>, Problem> {
-        let limited = self.unknown_sessions.look_up(client.network(), Box::pin(self.find_live(token, client))).await;
+        let limited = self.unknown_sessions.look_up(client.network(), &token.digest(), Box::pin(self.find_live(token, client))).await;
         let (found, _) = limited.map_err(|status| status.problem())?;
         found
     }

@@ -7,11 +7,12 @@ use crate::events::Catalogue;
 use crate::kernel::clock::timestamp;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId};
+use crate::kernel::sealed_values::MASK;
 use crate::members;
 use crate::resources::{Instant, LoggedEventName, Owned, Record, Reference, Resource};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_state::State;
-use crate::webhooks::endpoint::{MASK, SIGNATURES};
+use crate::webhooks::endpoint::SIGNATURES;
 use crate::webhooks::engine::attempts::{self, LoggedAttempt};
 
 /// Deliveries and replays are of the owner of their webhook.

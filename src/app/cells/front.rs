@@ -198,7 +198,7 @@ impl Front {
     async fn whole(&self, request: Request, client: ClientAddress) -> Result<(Parts, Bytes), Problem> {
         let arriving = async {
             let arrival = Arrival::of(&request);
-            let (parts, body) = self.bodies.bound(request, None, client.network(), &arrival).await?.into_parts();
+            let (parts, body) = self.bodies.bound(request, None, &arrival)?.into_parts();
             let body = to_bytes(body, MAX_BODY).await.map_err(|_| ProblemCode::BodyTooLarge)?;
             Ok((parts, body))
         };

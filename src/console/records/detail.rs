@@ -10,7 +10,7 @@ use crate::console::addresses::{HOME, list_address, record_address, record_form_
 use crate::console::cell::Cell;
 use crate::console::records::{find_kind, may, member, require_proof, server, title_of};
 use crate::console::session::{PostedForm, RecordId, Visitor};
-use crate::console::shell::{Page, PageError, Ui};
+use crate::console::shell::{Page, PageError, Ui, is_mistake};
 use crate::resources::{KindDoc, Operation, label};
 
 #[derive(Template)]
@@ -113,7 +113,7 @@ pub(super) async fn delete(
     match console.api.delete(&caller, &kind.record_path(&id)).await {
         Ok(_) => Ok(Redirect::to(&format!("{}?done=deleted", list_address(kind))).into_response()),
         // A record that others need stays, and the page says which.
-        Err(problem) if problem.code().status().is_client_error() => {
+        Err(problem) if is_mistake(&problem) => {
             delete_page(&console, ui, &caller, (&namespace, &plural, &id), Some(problem.to_string())).await
         }
         Err(problem) => Err(problem.into()),

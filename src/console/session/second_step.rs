@@ -65,8 +65,8 @@ pub(super) async fn submit(
         Ok(signed_in) => Ok(enter(&console, &signed_in, &then)),
         Err(ended @ SignInRefusal::LinkEnded) => sign_in::refuse_saying(&console, ui, (ended, OVER), then, String::new()),
         Err(refusal) => {
-            let (status, text) = explain(&ui, refusal, "This code is not right, or it was used before. Wait for the next one.", "")?;
-            Ok((status, Page(SecondStepPage { ui, then, refusal: Some(text) })).into_response())
+            let (refused, text) = explain(&ui, refusal, "This code is not right, or it was used before. Wait for the next one.", "")?;
+            Ok(refused.with(Page(SecondStepPage { ui, then, refusal: Some(text) })))
         }
     }
 }

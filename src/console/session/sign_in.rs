@@ -135,7 +135,7 @@ pub(super) fn refuse_saying(
     email: String,
 ) -> Result<Response, PageError> {
     let wrong = "The address or the password is not right.";
-    let (status, text) = explain(&ui, refusal, wrong, ended)?;
+    let (refused, text) = explain(&ui, refusal, wrong, ended)?;
     let provider = ProviderLink::of(console, &then);
-    Ok((status, Page(SignInPage { ui, then, email, refusal: Some(text), provider })).into_response())
+    Ok(refused.with(Page(SignInPage { ui, then, email, refusal: Some(text), provider })))
 }

@@ -34,7 +34,7 @@ use axum::Router;
 use axum::extract::FromRef;
 use axum::http::Method;
 
-use crate::companies::Companies;
+use crate::companies::{Companies, RequestLimits};
 use crate::gateways::state::Gateways;
 use crate::kernel::request_body::LargerBody;
 use crate::kernel::routing::post;
@@ -57,6 +57,7 @@ pub fn receiving_routes<S>() -> Router<S>
 where
     Gateways: FromRef<S>,
     Companies: FromRef<S>,
+    RequestLimits: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
     Router::new().route(WITH_KEY, post(receive::with_key)).route(WITHOUT_KEY, post(receive::without_key))

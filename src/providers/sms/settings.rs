@@ -10,7 +10,7 @@ use crate::providers::address::{NOT_SECURE, below, is_secure};
 pub struct SettingsError {
     /// The full key of the setting, such as `sms.twilio.from`.
     pub setting: &'static str,
-    /// What follows the setting in the message: `is not set`.
+    /// What follows the setting in the message, as its predicate: `is not set`. A company reads it after `This`.
     pub reason: String,
 }
 

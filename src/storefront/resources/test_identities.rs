@@ -87,8 +87,8 @@ impl Resource for TestIdentityRecord {
     const SINGULAR: &'static str = "test_identity";
     const PLURAL: &'static str = "test_identities";
     const AREA: Area = Area::Integration;
-    /// Its code proves a number or an address that nobody has proven, registers a customer with it, and its end closes that account.
-    const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Customers, Scope::Write)];
+    /// Its code stands for the proof of a number or an address, which is to vouch, and its end closes the accounts that were made with it.
+    const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Customers, Scope::Admin)];
     const SHOWN_TO_WRITERS: &'static [&'static str] = &["code"];
     /// Whoever knows the code signs in.
     const LEADS_TO: &'static [&'static str] = &["identity", "code"];

@@ -106,6 +106,7 @@ async fn settings_are_refused_by_the_name_of_the_key() {
     refused(json!({ "name": "Any", "driver": "card" }), "secret_key").await;
     refused(json!({ "name": "Any", "driver": "card", "secret_key": "short" }), "secret_key").await;
     refused(json!({ "name": "Any", "driver": "manual", "signing_secret": "short" }), "signing_secret").await;
+    refused(json!({ "name": "Any", "driver": "card", "secret_key": "********" }), "secret_key").await;
     refused(hmac(json!({})), "settings").await;
     refused(hmac(json!({ "signature": { "header": "no header" } })), "settings.signature.header").await;
     refused(hmac(json!({ "signature": { "header": "X-A" }, "events": { "paid": "paid" } })), "settings.events.paid").await;
