@@ -99,8 +99,11 @@ impl Webhook {
                 ui.say("Paused {}. Deliveries are made and held: {} wait until you resume.", [since, standing.waiting()])
             }
             (_, _, Some(since)) if standing.is_failing() => {
-                let failures = standing.consecutive_failures.to_string();
-                let failing = ui.say("The last {} attempts failed, the first of them {}.", [failures, ui.at(&since).text()]);
+                let since = ui.at(&since).text();
+                let failing = match standing.consecutive_failures {
+                    1 => ui.say("The last attempt failed {}.", [since]),
+                    failures => ui.say("The last {} attempts failed, the first of them {}.", [failures.to_string(), since]),
+                };
                 and(failing, standing.held_back(ui))
             }
             // An endpoint can accept what was in flight when it asked for silence.
@@ -117,10 +120,14 @@ impl Webhook {
     }
 
     fn healthy(&self, ui: &Ui, figures: &Figures) -> String {
-        match figures.success_rate {
-            None => ui.t("Nothing was sent in this period.").to_owned(),
-            Some(share) if share < 1.0 => ui.say("{} of {} attempts in this period succeeded.", [rate(share), number(figures.attempts)]),
-            Some(_) => ui.say("All {} attempts in this period succeeded.", [number(figures.attempts)]),
+        match (figures.success_rate, figures.attempts) {
+            (None, _) => ui.t("Nothing was sent in this period.").to_owned(),
+            (Some(share), 1) if share < 1.0 => ui.t("The only attempt in this period failed.").to_owned(),
+            (Some(_), 1) => ui.t("The only attempt in this period succeeded.").to_owned(),
+            (Some(share), attempts) if share < 1.0 => {
+                ui.say("{} of {} attempts in this period succeeded.", [rate(share), number(attempts)])
+            }
+            (Some(_), attempts) => ui.say("All {} attempts in this period succeeded.", [number(attempts)]),
         }
     }
 }

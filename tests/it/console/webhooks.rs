@@ -38,7 +38,7 @@ async fn an_endpoint_is_registered_tested_broken_understood_and_replayed() {
     receiver.will([Reply::status(401)]);
     world.order(json!({ "internal_id": "A-1" })).await;
     world.deliver().await;
-    tab.open(&page).await.says("The last 1 attempts failed").says("retrying");
+    tab.open(&page).await.says("The last attempt failed just now.").says("retrying");
     let failed = tab.open(&format!("{page}?status=retrying")).await.between("/console/deliveries/", "\"");
     let failed = tab.open(&format!("/console/deliveries/{failed}")).await;
     failed.says("The endpoint refused the request.").says("does it use the secret of this webhook").says("The next attempt is due");
@@ -125,7 +125,7 @@ async fn a_webhook_says_that_its_endpoint_has_asked_for_silence_also_when_nothin
     let page = format!("/console/webhooks/{}", id(&webhook));
     let mut tab = world.signed_in(Role::Developer).await;
     let silence = "The endpoint has asked to be left alone and is tried again in ";
-    tab.open(&page).await.says("The last 1 attempts failed").says(silence);
+    tab.open(&page).await.says("The last attempt failed just now.").says(silence);
     // The other one was in flight, and is accepted.
     world.state.webhooks.send_and_record(last).await.unwrap();
     tab.open(&page).await.says("attempts in this period succeeded").says(silence);
