@@ -69,7 +69,10 @@ async fn read_page<R: Resource>(
     records.truncate(parameters.limit.into());
     let direction = parameters.direction;
     let at = |record: &Record<R>| if direction.is_by_change() { record.updated_at } else { record.created_at };
-    let last = records.last().filter(|_| more).map(|last| Cursor::new(direction, at(last), last.id.into()));
+    // Whoever follows the list waits after a page that is not full. Behind a full one there is always another, and be it empty: a list as long as so
+    // many full pages would be read again and again otherwise.
+    let goes_on = more || parameters.follow && records.len() == usize::from(parameters.limit);
+    let last = records.last().filter(|_| goes_on).map(|last| Cursor::new(direction, at(last), last.id.into()));
     let mut records = Shown::many(conn, descriptor, records).await?;
     records.iter_mut().for_each(|shown| withhold(shown, caller, withheld));
     Ok(Page { records, next: last.or(horizon) })

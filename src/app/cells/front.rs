@@ -76,7 +76,7 @@ async fn answer(State(front): State<Arc<Front>>, request: Request) -> Response {
     let answered = if path == "/readyz" {
         Ok(front.readiness().await)
     } else if is_receipt(&path) {
-        front.pass_to_all(request, client).await
+        front.pass_to_all(request).await
     } else if method == Method::POST && evidence::is_in_the_body(&path) {
         front.pass_by_body(request, client, &path).await
     } else {
@@ -148,7 +148,7 @@ impl Front {
 
     /// A provider does not say whose text it has delivered, and only one cell knows the text. It repeats what fails, so it hears of a cell that is
     /// away, unless another one knows it by its address.
-    async fn pass_to_all(&self, request: Request, client: ClientAddress) -> Result<Response, Problem> {
+    async fn pass_to_all(&self, request: Request) -> Result<Response, Problem> {
         let (parts, body) = self.whole(request).await?;
         let request = || Request::from_parts(parts.clone(), Body::from(body.clone()));
         let responses = join_all((0..self.routers.len()).map(|at| self.ask(at, request()))).await;

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::callers::Caller;
 use crate::console::Console;
 use crate::console::addresses::{HOME, request_address};
 use crate::console::cell::{Cell, pretty};
@@ -14,6 +15,7 @@ use crate::console::session::{RecordId, Visitor};
 use crate::console::shell::{Moment, Page, PageError, Ui};
 use crate::console::webhooks::advice::{Advice, advise};
 use crate::console::webhooks::command::curl;
+use crate::console::webhooks::webhook::{Standing, Webhook};
 use crate::console::webhooks::{API, DELIVERIES};
 use crate::resources::Resource;
 use crate::webhooks;
@@ -21,6 +23,16 @@ use crate::webhooks;
 #[derive(Deserialize)]
 struct One {
     delivery: Delivery,
+}
+
+#[derive(Deserialize)]
+struct OneWebhook {
+    webhook: Webhook,
+}
+
+#[derive(Deserialize)]
+struct OneStanding {
+    figures: Standing,
 }
 
 #[derive(Debug, Deserialize)]
@@ -60,6 +72,8 @@ struct DeliveryPage {
     /// The URL of the webhook; `None` if it was deleted.
     url: Option<String>,
     created: Moment,
+    /// Why it is not sent although it waits for its attempt.
+    held: Option<String>,
     next: Option<Moment>,
     /// Whether it can be sent again.
     closed: bool,
@@ -95,8 +109,9 @@ struct Shown {
 pub(super) async fn show(State(console): State<Console>, visitor: Visitor, RecordId(id): RecordId) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = visitor;
     let One { delivery } = console.api.read(&caller, &format!("{DELIVERIES}/{id}")).await?;
-    let webhook = console.api.get(&caller, &format!("{API}/{}", delivery.webhook_id)).await.ok();
-    let url = webhook.and_then(|answer| Some(answer.body["webhook"]["url"].as_str()?.to_owned()));
+    let webhook = console.api.read::<OneWebhook>(&caller, &format!("{API}/{}", delivery.webhook_id)).await.ok().map(|one| one.webhook);
+    let held = held(&console, &caller, &ui, &delivery, webhook.as_ref()).await;
+    let url = webhook.map(|webhook| webhook.url);
     // The portal does not tell of requests.
     let request = if ui.home == HOME {
         let event = console.api.get(&caller, &format!("/developers/int/v1/events/{}", delivery.event_id)).await.ok();
@@ -110,6 +125,7 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
     let page = DeliveryPage {
         state: Cell::word(&ui, &delivery.status),
         created: ui.at(&delivery.created_at),
+        held,
         next: delivery.next_attempt_at.map(|at| ui.at(&at)),
         closed: matches!(delivery.status.as_str(), "delivered" | "failed" | "cancelled"),
         operating: caller.grant.allows_all(webhooks::Delivery::writing()),
@@ -121,6 +137,18 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
         ui,
     };
     Ok(Page(page).into_response())
+}
+
+/// Why a delivery is not sent although it waits for its attempt, in a sentence; `None` if it does not wait, or the attempt is due later.
+async fn held(console: &Console, caller: &Caller, ui: &Ui, delivery: &Delivery, webhook: Option<&Webhook>) -> Option<String> {
+    let due = delivery.next_attempt_at?;
+    if let Some(webhook) = webhook
+        && let Ok(OneStanding { figures }) = console.api.read(caller, &format!("{API}/{}/figures", webhook.id)).await
+        && let Some(held) = webhook.holds(ui, &figures, due, delivery.replay_of.is_some())
+    {
+        return Some(held);
+    }
+    (due <= ui.now()).then(|| ui.t("It is due and waits for its turn.").to_owned())
 }
 
 impl Shown {

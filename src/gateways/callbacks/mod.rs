@@ -22,6 +22,7 @@
 //! [`facts`]: crate::gateways::facts
 
 mod documentation;
+mod reason;
 mod receive;
 mod record;
 mod redaction;

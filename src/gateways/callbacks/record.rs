@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::callers::{Area, Caller};
+use crate::gateways::callbacks::reason::CallbackReason;
 use crate::gateways::callbacks::redaction::redacted;
 use crate::gateways::ledger::{self, Status};
 use crate::gateways::state::Gateways;
@@ -11,7 +12,7 @@ use crate::kernel::database::Connection;
 use crate::kernel::ids::{CallbackId, CompanyId, CustomerId, GatewayId};
 use crate::kernel::json::evidence_text;
 use crate::members;
-use crate::resources::{Instant, LoggedWord, Record, Reference, Resource};
+use crate::resources::{Instant, Record, Reference, Resource, Word};
 
 crate::read_only! {
     /// A callback as the ledger shows it.
@@ -30,7 +31,7 @@ crate::read_only! {
         status: Status,
         /// Why the callback was refused, ignored or failed, or was understood only in part, as a word.
         #[filtered]
-        reason: Option<LoggedWord>,
+        reason: Option<Word<CallbackReason>>,
         /// Why the callback was refused, ignored or failed, or what of it was not understood, in sentences.
         detail: Option<String>,
         /// The length of the body, in bytes.
