@@ -68,7 +68,7 @@ mod tests {
             let logged = tracing::subscriber::with_default(subscriber, || {
                 [
                     tracing::enabled!(target: "rustls_platform_verifier::verification::others", tracing::Level::ERROR),
-                    tracing::enabled!(target: "portico::webhooks", tracing::Level::ERROR),
+                    tracing::enabled!(target: "portico::kernel", tracing::Level::ERROR),
                 ]
             });
             assert_eq!(logged, expected, "{named}");

@@ -1,8 +1,8 @@
 //! Every order of the callbacks of one payment: the state is the same, and no event tells of what did not happen.
 
-use super::tests::{arrive, bare_total, fact};
-use super::*;
 use crate::gateways::facts::FactKind::{self, *};
+use crate::gateways::facts::state::tests::{arrive, bare_total, fact};
+use crate::gateways::facts::state::*;
 
 /// The facts of these callbacks, in every order of the callbacks.
 fn orders(callbacks: &[Vec<Fact>]) -> Vec<Vec<Fact>> {

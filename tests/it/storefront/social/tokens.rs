@@ -343,7 +343,7 @@ async fn a_token_of_b_must_be_for_the_app_in_the_request() {
         (APP, APP, "com.mallory.app", 401),
         ("com.mallory.app", "com.mallory.app", "com.mallory.app", 401),
         ("com.mallory.app", APP, "com.mallory.app", 401),
-        ("", APP, APP, 401),
+        ("", APP, APP, 422),
     ] {
         let token = rsa().sign(&with(&claims_of_b(&world, "7"), json!({ "aud": audience, "azp": party })));
         let answer = login(&world, "idp-b", json!({ "idToken": token, "clientId": client_id })).await;
