@@ -12,6 +12,7 @@ use crate::app::SetupError;
 use crate::bootstrap::BootstrapError;
 use crate::kernel::database::is_unavailable;
 use crate::kernel::problem::Problem;
+use crate::operators::CreateOperatorError;
 use crate::serve::ServeError;
 
 /// The codes, as `--help` and the manual show them; docs/commands.md says the same.
@@ -38,6 +39,18 @@ pub(super) enum Exit {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct NotFound(pub(super) String);
+
+/// A value is not accepted.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct NotAccepted(String);
+
+impl NotAccepted {
+    /// For what a parser says of the value.
+    pub(super) fn of(error: impl fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+}
 
 /// A running service did not do what it was asked to.
 #[derive(Debug)]
@@ -76,8 +89,10 @@ impl Exit {
     }
 
     fn told_by(error: &(dyn Error + 'static)) -> Option<Self> {
-        if error.is::<NotFound>() {
+        if error.is::<NotFound>() || matches!(error.downcast_ref(), Some(CreateOperatorError::CompanyUnknown(_))) {
             Some(Self::NotFound)
+        } else if error.is::<NotAccepted>() || matches!(error.downcast_ref(), Some(CreateOperatorError::EmailTaken)) {
+            Some(Self::Refused)
         } else if error.is::<::config::ConfigError>() || is_of_settings(error) {
             Some(Self::Usage)
         } else if error.is::<reqwest::Error>() || error.downcast_ref().is_some_and(is_unavailable) {
@@ -146,6 +161,8 @@ mod tests {
         assert_eq!(Exit::of(&sqlx::Error::PoolTimedOut), Exit::Unavailable);
         assert_eq!(Exit::of(&sqlx::Error::RowNotFound), Exit::Failed);
         assert_eq!(Exit::of(&NotFound("there is no store".to_owned())), Exit::NotFound);
+        assert_eq!(Exit::of(&NotAccepted::of("an operator's password must have 12 to 256 characters")), Exit::Refused);
+        assert_eq!(Exit::of(&CreateOperatorError::EmailTaken), Exit::Refused);
         assert_eq!(Exit::of(&::config::ConfigError::Message("unknown key".to_owned())), Exit::Usage);
     }
 

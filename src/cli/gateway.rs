@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::bootstrap::application_key;
 use crate::callers::Caller;
 use crate::cli::Failure;
-use crate::cli::exit::NotFound;
+use crate::cli::exit::{NotAccepted, NotFound};
 use crate::cli::record::{self, parse_name};
 use crate::cli::secret_input::read_secret;
 use crate::config::Config;
@@ -68,7 +68,7 @@ impl GatewayCommand {
                 if !driver.needs_secret_key() {
                     return Err(format!("{}; create it with POST ledger/int/v1/gateways", no_secret_key(driver)).into());
                 }
-                let secret_key = SecretKey::parse(&read_secret("The gateway's secret key")?)?;
+                let secret_key = SecretKey::parse(&read_secret("The gateway's secret key")?).map_err(NotAccepted::of)?;
                 record::print_one(config, json, async |pool| {
                     let (gateways, caller) = (gateways(pool), record::caller_of(pool, company).await?);
                     let body = GatewayBody::of(driver, name, secret_key);
@@ -81,10 +81,13 @@ impl GatewayCommand {
             Self::Rotate { gateway, signing_secret, overlap, json } => {
                 let body = match signing_secret {
                     true => {
-                        let overlap = GracePeriod::try_from(u32::try_from(overlap.as_secs())?)?;
-                        GatewayBody::signed_with(GatewaySigningSecret::parse(&read_secret("The gateway's signing secret")?)?, overlap)
+                        let overlap = GracePeriod::try_from(u32::try_from(overlap.as_secs())?).map_err(NotAccepted::of)?;
+                        GatewayBody::signed_with(
+                            GatewaySigningSecret::parse(&read_secret("The gateway's signing secret")?).map_err(NotAccepted::of)?,
+                            overlap,
+                        )
                     }
-                    false => GatewayBody::rotating(SecretKey::parse(&read_secret("The gateway's secret key")?)?),
+                    false => GatewayBody::rotating(SecretKey::parse(&read_secret("The gateway's secret key")?).map_err(NotAccepted::of)?),
                 };
                 record::print_one(config, json, async |pool| {
                     let gateways = gateways(pool);

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::callers::Caller;
 use crate::cli::Failure;
-use crate::cli::exit::NotFound;
+use crate::cli::exit::{NotAccepted, NotFound};
 use crate::cli::record;
 use crate::cli::secret_input::read_secret;
 use crate::config::Config;
@@ -70,7 +70,7 @@ impl OperatorCommand {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
         match self {
             Self::Create { email, company, role, json } => {
-                let password = OperatorPassword::parse(&read_secret("The operator's password")?)?;
+                let password = OperatorPassword::parse(&read_secret("The operator's password")?).map_err(NotAccepted::of)?;
                 record::print_one(config, json, async |pool| {
                     let (conn, caller) = (&mut pool.acquire().await?, Caller::command_line(company));
                     let now = Clock::System.now();
@@ -87,7 +87,7 @@ impl OperatorCommand {
                 .await
             }
             Self::Reset { email, company, json } => {
-                let password = OperatorPassword::parse(&read_secret("The operator's new password")?)?;
+                let password = OperatorPassword::parse(&read_secret("The operator's new password")?).map_err(NotAccepted::of)?;
                 record::print_one(config, json, async |pool| {
                     let conn = &mut pool.acquire().await?;
                     let (caller, now) = (Caller::command_line(company_of(conn, &email, company).await?), Clock::System.now());

@@ -120,7 +120,7 @@ impl Companies {
     }
 
     async fn look_up_key(&self, digest: [u8; 32], client: ClientAddress, now: DateTime<Utc>) -> Result<Arc<KnownKey>, Problem> {
-        let looked_up = self.unknown_keys.look_up(client.network(), self.read_key(digest, now)).await;
+        let looked_up = self.unknown_keys.look_up(client.network(), &digest, self.read_key(digest, now)).await;
         let (found, _) = looked_up.map_err(|status| status.problem())?;
         Ok(found?.ok_or(ProblemCode::ApiKeyInvalid)?)
     }

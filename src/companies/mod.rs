@@ -46,7 +46,7 @@ pub use belongings::{ATTEMPTS, TABLES};
 pub use deletion::{Deletion, DeletionError};
 pub use limits::{Admission, RequestLimits, Settings, keep_limits};
 pub use own_writes::note_writes;
-pub use queries::{Company, ListedKey, company_name, count_companies, find_companies, list_api_keys, list_companies, lock};
+pub use queries::{Company, ListedKey, company_name, count_companies, find_companies, grant_of_key, list_api_keys, list_companies, lock};
 pub use standing::{Stage, Standing, Step};
 pub use state::Companies;
 pub use suspension::{must_be_open, must_stay_open, resume_company, standing, suspend_company};

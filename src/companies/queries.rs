@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::callers::{AllowedNetworks, Grant, Scopes};
 use crate::companies::standing::{Stage, Standing, Step};
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, KeyId};
@@ -166,6 +167,23 @@ pub(super) async fn find_api_key(conn: &mut Connection, digest: &[u8], now: Date
     )
     .fetch_optional(conn)
     .await
+}
+
+/// What the key with this id may do; `None` if it is deleted, revoked or has expired.
+pub async fn grant_of_key(conn: &mut Connection, company: CompanyId, key: KeyId, now: DateTime<Utc>) -> Result<Option<Grant>, sqlx::Error> {
+    let found = sqlx::query!(
+        "select scopes, allowed_networks, expires_at, revoked_at from api_keys
+         where id = $1 and company_id = $2 and deleted_at is null and (revoked_at is null or revoked_at > $3)
+           and (expires_at is null or expires_at > $3)",
+        key.uuid(),
+        company.uuid(),
+        now,
+    );
+    let Some(found) = found.fetch_optional(conn).await? else { return Ok(None) };
+    // A key whose networks cannot be read may do nothing.
+    let networks = AllowedNetworks::try_from(found.allowed_networks).map_err(|error| sqlx::Error::Decode(error.into()))?;
+    let until = [found.expires_at, found.revoked_at].into_iter().flatten().min();
+    Ok(Some(Grant { networks, until, ..Grant::from(Scopes::from_names(&found.scopes)) }))
 }
 
 /// Records the use of a key. This does not count as a change of the record, so its version stays.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use rlibphonenumber::{PhoneNumber as Parsed, PhoneNumberFormat, PhoneNumberType};
+use rlibphonenumber::{PHONE_NUMBER_UTIL, PhoneNumber as Parsed, PhoneNumberFormat, PhoneNumberType, Region};
 
 use crate::kernel::typed_text::{digit, is_dash, is_invisible};
 
@@ -70,6 +70,12 @@ impl PhoneNumber {
     pub fn country(&self) -> Option<String> {
         let code = self.parsed().get_region_code()?.as_region_str().to_string();
         (code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_uppercase())).then_some(code)
+    }
+
+    /// Whether there are numbers in the country with this ISO 3166 code.
+    pub fn are_in(country: &str) -> bool {
+        let region = Region::from_code(country).ok().filter(|region| *region != Region::World);
+        region.is_some_and(|region| PHONE_NUMBER_UTIL.get_country_code_for_region(region).is_some())
     }
 
     /// The number range: the number without its last four digits. The numbers of one range are usually sold together.
@@ -172,6 +178,12 @@ mod tests {
             assert_eq!(PhoneNumber::parse(spelling).unwrap().as_str(), "+12015550123", "{spelling:?}");
         }
         assert_eq!(PhoneNumber::parse("+49 151/23456781").unwrap().as_str(), "+4915123456781");
+    }
+
+    #[test]
+    fn a_country_has_numbers_or_there_is_no_such_country() {
+        assert_eq!(["DE", "GB", "US"].map(PhoneNumber::are_in), [true; 3]);
+        assert_eq!(["XX", "UK", "001", "D", "", "Germany"].map(PhoneNumber::are_in), [false; 6]);
     }
 
     #[test]

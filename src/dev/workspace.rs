@@ -11,7 +11,7 @@ use secrecy::{ExposeSecret, SecretString};
 use crate::config::Config;
 use crate::dev::authority::{Authority, AuthorityError};
 use crate::dev::data_dir::open_data_dir;
-use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::crypto::{ApplicationKey, random_hex};
 
 /// The application key of this data directory, generated on first use.
 pub fn application_key(data_dir: &Path) -> io::Result<SecretString> {
@@ -41,9 +41,41 @@ pub fn trust_loopback(config: &mut Config) -> Result<(), AuthorityError> {
 
 /// Writes a file that only this account may read, atomically.
 pub(super) fn write_secret(path: &Path, text: &str) -> io::Result<()> {
-    let draft = path.with_extension("draft");
-    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&draft, path)
+    replace(path, text, 0o600)
+}
+
+/// Replaces a file atomically by one with this mode. Each draft has a name of its own, because other processes may replace the file at the same
+/// moment.
+pub(super) fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
+    let draft = path.with_extension(format!("{}.draft", random_hex::<8>()));
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&draft)?;
+    let replaced = file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&draft, path));
+    if replaced.is_err() {
+        // The first error is the one that matters.
+        let _ = fs::remove_file(&draft);
+    }
+    replaced
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::dev::temporary::TemporaryDirectory;
+
+    #[test]
+    fn a_file_that_many_replace_at_once_is_one_of_theirs() {
+        let directory = TemporaryDirectory::make("portico-workspace").unwrap();
+        let path = directory.path().join("demo.json");
+        let texts = ["one", "another", "a third"];
+        thread::scope(|scope| {
+            for text in texts {
+                let path = &path;
+                scope.spawn(move || (0..50).for_each(|_| write_secret(path, text).unwrap()));
+            }
+        });
+        assert!(texts.contains(&fs::read_to_string(&path).unwrap().as_str()));
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "no draft is left");
+    }
 }

@@ -49,7 +49,7 @@ impl Resource for LoggedEvent {
     const AREA: Area = Area::Traffic;
     const TABLE: &'static str = "event_log";
     const OWNED: Option<Owned> = Some(Owned::Itself);
-    const EVENT_DATA: Option<&'static str> = Some("data");
+    const EVENT_DATA: &'static [&'static str] = &["data"];
 
     fn catalogue(developers: &Developers) -> Option<&Catalogue> {
         Some(&developers.catalogue)

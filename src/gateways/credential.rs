@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::kernel::crypto::{ApplicationKey, CannotOpen, hmac_sha256};
 use crate::kernel::ids::GatewayId;
-use crate::kernel::sealed_values::{Context, SealedColumn, SentTo};
+use crate::kernel::sealed_values::{Context, SealedColumn, SentTo, is_mask};
 
 /// The columns that hold credentials.
 pub const SEALED: [SealedColumn; 3] = [
@@ -54,7 +54,7 @@ impl Purpose for Signing {
 
 /// Contains the name of the credential, never its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("A {0} must have 8 to 255 visible ASCII characters.")]
+#[error("A {0} must have 8 to 255 visible ASCII characters, not only asterisks.")]
 pub struct InvalidCredential(&'static str);
 
 impl<K: Purpose> Credential<K> {
@@ -62,7 +62,7 @@ impl<K: Purpose> Credential<K> {
     pub fn parse(text: &SecretString) -> Result<Self, InvalidCredential> {
         let text = text.expose_secret().trim();
         let fits = (8..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-        if fits { Ok(Self(text.into(), PhantomData)) } else { Err(InvalidCredential(K::NAME)) }
+        if fits && !is_mask(text) { Ok(Self(text.into(), PhantomData)) } else { Err(InvalidCredential(K::NAME)) }
     }
 
     /// The plain text, for the HTTP client.
@@ -110,12 +110,12 @@ mod tests {
 
     #[test]
     fn a_credential_decrypts_only_as_its_own_kind_and_in_its_own_row() {
-        for bad in ["", "short", "two words here", "kurz\u{fc}berlang", &"x".repeat(256)] {
+        for bad in ["", "short", "two words here", "********", "kurz\u{fc}berlang", &"x".repeat(256)] {
             assert!(SecretKey::parse(&bad.into()).is_err(), "{bad:?}");
         }
         assert_eq!(
             GatewaySigningSecret::parse(&"".into()).unwrap_err().to_string(),
-            "A signing secret must have 8 to 255 visible ASCII characters."
+            "A signing secret must have 8 to 255 visible ASCII characters, not only asterisks."
         );
         let secret = SecretKey::parse(&" sk_test_12345\n".into()).unwrap();
         let key = ApplicationKey::parse(&ApplicationKey::generate()).unwrap();

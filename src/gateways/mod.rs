@@ -39,8 +39,8 @@
 //!   transaction on a retry. A callback that fails does not make others fail.
 //! - The state of a payment follows from the *set* of its facts alone ([`facts::State`]): any order and any repetition of the
 //!   same callbacks ends in the same row and publishes each normalised event once.
-//! - The amounts of the `refund.processed` events of a payment add up to the refunds that its callbacks report, in any order and at
-//!   any time.
+//! - The amounts of the `payment.succeeded` events of a payment add up to what was paid, and those of its `refund.processed` events to the refunds
+//!   that its callbacks report, in any order and at any time. Refunds of a payment that is only held wait until it succeeds.
 //! - A callback of the card provider that did not arrive is asked for and recorded as if it had, as long as the provider keeps its event
 //!   ([`reconciliation`]).
 //! - A genuine callback that could not be processed is kept and retried by the worker. It can also be retried by hand from the
@@ -81,13 +81,13 @@ mod state;
 use axum::Router;
 use axum::extract::FromRef;
 
-use crate::companies::Companies;
+use crate::companies::{Companies, RequestLimits};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::openapi::Description;
 use crate::resources::Extension;
 
 pub use accounts::{ActiveGateway, CardGateways, Gateway, GatewayBody, GatewayError, count_card_gateways, find_card_gateway};
-pub use callbacks::{CallbackRecord, LARGER_BODIES, export_callbacks};
+pub use callbacks::{CallbackRecord, LARGER_BODIES, MAX_KEPT_BODY_LEN, export_callbacks};
 pub use credential::{Credential, GatewaySigningSecret, InvalidCredential, Purpose, SEALED, SecretKey};
 pub use ledger::{CallbackBacklog, erase_bodies_of};
 pub use payments::Payment;
@@ -106,6 +106,7 @@ pub fn callback_routes<S>() -> Router<S>
 where
     Gateways: FromRef<S>,
     Companies: FromRef<S>,
+    RequestLimits: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
     callbacks::receiving_routes()

@@ -17,14 +17,21 @@ pub struct Currency(String);
 pub struct InvalidCurrency;
 
 /// The value is not an amount in this currency.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidAmount {
     /// It is neither a number nor a numeric text, or it is negative.
     #[error("is not a number, or is negative")]
     Number,
-    /// It has more decimals than the currency.
-    #[error("has more decimal places than the currency")]
-    Decimals,
+    /// It is more exact than the currency: a part of a cent, or of a shilling where there is nothing smaller.
+    #[error("{}", too_exact(.0))]
+    Decimals(Currency),
+}
+
+fn too_exact(currency: &Currency) -> String {
+    match currency.decimals() {
+        0 => format!("is no whole number of {currency}"),
+        decimals => format!("has more decimal places than {currency}, which has {decimals}"),
+    }
 }
 
 /// The unit of the amounts that a gateway sends.
@@ -120,7 +127,7 @@ pub fn minor_units(value: &Value, currency: &Currency, unit: Unit) -> Result<i64
         Some(too_many) => {
             let (kept, left_out) = digits.split_at(digits.len().saturating_sub(too_many));
             if left_out.bytes().any(|digit| digit != b'0') {
-                return Err(InvalidAmount::Decimals);
+                return Err(InvalidAmount::Decimals(currency.clone()));
             }
             format!("0{kept}")
         }
@@ -162,11 +169,15 @@ mod tests {
         for bad in [json!(-1), json!("-1"), json!("1e3"), json!("1,5"), json!(""), json!("."), json!(null), json!([1]), json!(1e30)] {
             assert_eq!(minor_units(&bad, &usd, Unit::Minor), Err(InvalidAmount::Number), "{bad}");
         }
-        assert_eq!(minor_units(&json!("0.001"), &usd, Unit::Major), Err(InvalidAmount::Decimals));
-        assert_eq!(minor_units(&json!(12.5), &usd, Unit::Minor), Err(InvalidAmount::Decimals));
+        assert_eq!(minor_units(&json!("0.001"), &usd, Unit::Major), Err(InvalidAmount::Decimals(usd.clone())));
+        assert_eq!(minor_units(&json!(12.5), &usd, Unit::Minor), Err(InvalidAmount::Decimals(usd.clone())));
         let shillings: Currency = "UGX".parse().unwrap();
-        assert_eq!(minor_units(&json!(550), &shillings, Unit::Decimals(2)), Err(InvalidAmount::Decimals));
-        assert_eq!(minor_units(&json!(5), &shillings, Unit::Decimals(2)), Err(InvalidAmount::Decimals));
+        for hundredths in [550, 5] {
+            let refused = minor_units(&json!(hundredths), &shillings, Unit::Decimals(2)).unwrap_err();
+            assert_eq!(refused, InvalidAmount::Decimals(shillings.clone()));
+            assert_eq!(refused.to_string(), "is no whole number of UGX");
+        }
+        assert_eq!(InvalidAmount::Decimals(usd).to_string(), "has more decimal places than USD, which has 2");
         for bad in ["", "US", "USDT", "U$D", "ÜSD"] {
             assert_eq!(bad.parse::<Currency>(), Err(InvalidCurrency), "{bad}");
         }

@@ -1,30 +1,23 @@
-//! The body of a request: its size is limited on every route, also on those that read none, and so is the time for it.
+//! The body of a request: its size is limited on every route, and so is the time for it.
 //!
-//! A body of a declared size is received when the route asks for it, so whoever is refused before, by a key or a limit, costs no memory. One of
-//! an unknown size is received first, because it may turn out to be too large; few of these may be on their way.
+//! It is received when the route asks for it, so whoever is refused before, by a key or a limit, costs no memory. One that declares a size beyond
+//! the limit is refused at once; one of an unknown size ends where more arrives than the route takes.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Frame, SizeHint};
-use ipnet::IpNet;
 
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::rate_limit::ConcurrencyLimiter;
 
 /// The maximum size of a body: 256 KiB, unless the route takes more. Decisions, section 1.
 pub const BODY_LIMIT: usize = 256 * 1024;
-/// The maximum number of bodies of an unknown size that are on their way, from one client network and in all.
-const UNMEASURED_OF_EACH: usize = 16;
-const UNMEASURED_OF_ALL: usize = 128;
 
 /// Refuses a body with a `Content-Encoding` such as `gzip`: no coding is undone here, so it would be read as something else. Some clients put the
 /// charset of JSON into this header, which changes nothing.
@@ -48,6 +41,11 @@ pub struct Unread<B> {
 }
 
 impl<B: FromRequest<()>> Unread<B> {
+    /// The size of the body, which it does not exceed.
+    pub fn size(&self) -> usize {
+        size(self.request.body())
+    }
+
     /// Receives the body.
     pub async fn read(self) -> Result<B, B::Rejection> {
         B::from_request(self.request, &()).await
@@ -62,59 +60,57 @@ impl<S: Send + Sync, B> FromRequest<S> for Unread<B> {
     }
 }
 
+/// The size of a body in bytes: the one that it declares, or that of the largest that its route takes.
+pub fn size(body: &Body) -> usize {
+    body.size_hint().upper().and_then(|upper| usize::try_from(upper).ok()).unwrap_or(usize::MAX)
+}
+
 /// A route, as it is matched, that takes larger bodies, and their maximum size.
 pub type LargerBody = (&'static str, usize);
 
 /// The maximum sizes of bodies by route.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct BodyLimits {
     larger: Vec<LargerBody>,
-    unmeasured: Arc<ConcurrencyLimiter<IpNet>>,
-}
-
-impl Default for BodyLimits {
-    fn default() -> Self {
-        Self::new([])
-    }
 }
 
 impl BodyLimits {
     /// [`BODY_LIMIT`] for all routes but these.
     pub fn new(larger: impl IntoIterator<Item = LargerBody>) -> Self {
-        let unmeasured = Arc::new(ConcurrencyLimiter::new(UNMEASURED_OF_EACH, UNMEASURED_OF_ALL));
-        Self { larger: larger.into_iter().collect(), unmeasured }
+        Self { larger: larger.into_iter().collect() }
     }
 
     fn of(&self, route: Option<&str>) -> usize {
         self.larger.iter().find(|(larger, _)| Some(*larger) == route).map_or(BODY_LIMIT, |(_, limit)| *limit)
     }
 
-    /// The request with a body that cannot be larger than the route allows, and whether it has arrived. A declared size beyond the limit is refused
+    /// The request with a body that cannot be larger than the route allows, and whose arrival is noted. A declared size beyond the limit is refused
     /// before anything is read, so a client that asks first (`Expect: 100-continue`) is not told to go on.
-    pub async fn bound(&self, request: Request, route: Option<&str>, client: IpNet, arrival: &Arrival) -> Result<Request, Problem> {
+    pub fn bound(&self, request: Request, route: Option<&str>, arrival: &Arrival) -> Result<Request, Problem> {
         let limit = self.of(route);
-        let size = request.body().size_hint();
-        if size.lower() > u64::try_from(limit).unwrap_or(u64::MAX) {
+        if request.body().size_hint().lower() > u64::try_from(limit).unwrap_or(u64::MAX) {
             return Err(ProblemCode::BodyTooLarge.into());
         }
-        let Some(is_awaited) = &arrival.0 else { return Ok(request) };
-        let (parts, body) = request.into_parts();
-        let body = Body::new(Watched { body, is_awaited: Arc::clone(is_awaited) });
-        if size.exact().is_some() {
-            return Ok(Request::from_parts(parts, body));
-        }
-        let _place = self.unmeasured.enter(client).map_err(|_| ProblemCode::Overloaded)?;
-        let whole = Limited::new(body, limit).collect().await.map_err(|error| match error.is::<LengthLimitError>() {
-            true => Problem::new(ProblemCode::BodyTooLarge),
-            false => Problem::new(ProblemCode::BadRequest).detail("The body did not arrive as a whole."),
-        })?;
-        Ok(Request::from_parts(parts, Body::from(whole.to_bytes())))
+        let Some(stage) = &arrival.0 else { return Ok(request) };
+        Ok(request.map(|body| Body::new(Bounded { body, left: limit, stage: Arc::clone(stage) })))
     }
 }
 
-/// Whether a body that somebody waits for has arrived. A request without one costs nothing.
+/// How far the body of a request has come. A request without one costs nothing.
 #[derive(Debug)]
-pub struct Arrival(Option<Arc<AtomicBool>>);
+pub struct Arrival(Option<Arc<Mutex<Stage>>>);
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    /// Some of it is to be read, or all.
+    #[default]
+    Unread,
+    /// It was asked for and is not there.
+    Awaited,
+    Whole,
+    /// More has arrived than the route takes.
+    TooLarge,
+}
 
 impl Arrival {
     /// That of the request's body.
@@ -124,23 +120,62 @@ impl Arrival {
 
     /// Whether the body was asked for and has not ended yet.
     pub fn is_awaited(&self) -> bool {
-        self.0.as_ref().is_some_and(|is_awaited| is_awaited.load(Ordering::Relaxed))
+        self.stage() == Some(Stage::Awaited)
+    }
+
+    /// Whether more has arrived than the route takes. Whoever reads learns only that there is no whole body.
+    pub fn is_too_large(&self) -> bool {
+        self.stage() == Some(Stage::TooLarge)
+    }
+
+    /// Whether the request has a body of which something was left unread.
+    pub fn is_left(&self) -> bool {
+        self.stage().is_some_and(|stage| stage != Stage::Whole)
+    }
+
+    fn stage(&self) -> Option<Stage> {
+        self.0.as_ref().map(|stage| *stage.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// A body whose arrival is noted.
-struct Watched {
+/// A body of a route that takes so much.
+struct Bounded {
     body: Body,
-    is_awaited: Arc<AtomicBool>,
+    /// The bytes that may still come.
+    left: usize,
+    stage: Arc<Mutex<Stage>>,
 }
 
-impl HttpBody for Watched {
+/// More has arrived than the route takes.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the body is too large")]
+struct TooLarge;
+
+impl Bounded {
+    /// Counts what has arrived.
+    fn count(&mut self, frame: &Frame<Bytes>) -> Result<(), TooLarge> {
+        let size = frame.data_ref().map_or(0, Bytes::len);
+        self.left = self.left.checked_sub(size).ok_or(TooLarge)?;
+        Ok(())
+    }
+}
+
+impl HttpBody for Bounded {
     type Data = Bytes;
     type Error = axum::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let polled = Pin::new(&mut self.body).poll_frame(context);
-        self.is_awaited.store(polled.is_pending(), Ordering::Relaxed);
+        let (stage, polled) = match polled {
+            Poll::Pending => (Stage::Awaited, Poll::Pending),
+            Poll::Ready(None) => (Stage::Whole, Poll::Ready(None)),
+            Poll::Ready(Some(Ok(frame))) => match self.count(&frame) {
+                Ok(()) => (Stage::Unread, Poll::Ready(Some(Ok(frame)))),
+                Err(too_large) => (Stage::TooLarge, Poll::Ready(Some(Err(axum::Error::new(too_large))))),
+            },
+            Poll::Ready(Some(Err(error))) => (Stage::Unread, Poll::Ready(Some(Err(error)))),
+        };
+        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
         polled
     }
 
@@ -148,8 +183,13 @@ impl HttpBody for Watched {
         self.body.is_end_stream()
     }
 
+    /// The upper bound of an unknown size is what the route takes.
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let mut hint = self.body.size_hint();
+        if hint.upper().is_none() {
+            hint.set_upper(hint.lower().max(u64::try_from(self.left).unwrap_or(u64::MAX)));
+        }
+        hint
     }
 }
 

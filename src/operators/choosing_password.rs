@@ -65,7 +65,7 @@ impl Operators {
         let found = queries::find_operator(&mut conn, caller.company, operator).await?.ok_or(ProblemCode::RecordNotFound)?;
         caller.must_cover(&found.role.grant(), None)?;
         self.must_reach_operators()?;
-        Ok(mails::queue(&mut conn, operator, now).await?)
+        mails::queue_for_company(&mut conn, caller.company, (operator, found.email.as_str()), now).await
     }
 
     /// Sets the password of the operator of a link, ends their sessions, and goes on as after a sign-in with it.

@@ -64,7 +64,7 @@ mod totp;
 use chrono::{DateTime, Utc};
 
 use crate::audit_trail::{self, Action, ChangedRecord};
-use crate::callers::{Area, Caller, Scope};
+use crate::callers::{Area, Caller, Grant, Scope};
 use crate::contact::EmailAddress;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::database::{Connection, violated_constraint};
@@ -77,7 +77,7 @@ pub use choosing_password::AskRefusal;
 pub use confirming::Proof;
 pub use guesses::Browser;
 pub use mail_language::{InvalidMailLanguage, MailLanguage};
-pub use mails::queue as queue_mail;
+pub use mails::queue_for_company;
 pub use notices::{Notice, tell_owners};
 pub use one_time_link::OneTimeLink;
 pub use operator::Operator;
@@ -229,6 +229,11 @@ pub async fn reset_operator(
     audit_trail::record(&mut transaction, caller, fields, ChangedRecord::Operator(id), now).await?;
     transaction.commit().await?;
     Ok(Some(id))
+}
+
+/// What an operator may do; `None` if they are disabled or deleted.
+pub async fn grant_of(conn: &mut Connection, company: CompanyId, operator: OperatorId) -> Result<Option<Grant>, sqlx::Error> {
+    Ok(queries::find_role(conn, company, operator).await?.map(Role::grant))
 }
 
 /// Whether the company still has an owner who can sign in, as this transaction leaves it. Others who change owners wait until it ends.

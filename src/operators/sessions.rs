@@ -29,7 +29,7 @@ impl Operators {
     /// The session of this token, unless it has ended. Nobody works for a company that is not served. A client that sends too many tokens of no live
     /// session is refused before they are looked up.
     pub async fn find_session(&self, token: &SessionToken, client: ClientAddress) -> Result<Option<LiveSession>, Problem> {
-        let limited = self.unknown_sessions.look_up(client.network(), Box::pin(self.find_live(token))).await;
+        let limited = self.unknown_sessions.look_up(client.network(), &token.digest(), Box::pin(self.find_live(token))).await;
         let (found, _) = limited.map_err(|status| status.problem())?;
         found
     }

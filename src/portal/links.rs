@@ -3,6 +3,7 @@
 use std::mem::take;
 
 use chrono::TimeDelta;
+use uuid::Uuid;
 
 use crate::audit_trail::ChangedRecord;
 use crate::callers::{AllowedNetworks, Area, Grant, Owner, Scope};
@@ -52,6 +53,10 @@ crate::fields! {
     hidden {
         /// The SHA-256 digest of the key.
         digest: Vec<u8>,
+        /// What has given the link, as the audit trail says it; see `makers`.
+        maker: Option<String>,
+        /// The API key or the operator.
+        maker_id: Option<Uuid>,
     }
 }
 
@@ -64,6 +69,7 @@ impl Resource for PortalLink {
     const AREA: Area = Area::Integration;
     const READING: Scope = Scope::Admin;
     const WRITING: Scope = Scope::Admin;
+    const SHOWS_SECRET: bool = true;
     const REFUSALS: &'static [ProblemCode] = &[ProblemCode::ApiKeyTooStrong];
     /// A visitor also repeats and cancels deliveries.
     const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Traffic, Scope::Write)];
@@ -102,7 +108,12 @@ impl Editable for PortalLink {
             // It opens anew, also to whom it would not have opened any more.
             (fields, had) = (fields.lasting(lifetime.into(), transaction), None);
         }
-        transaction.caller.must_cover(&fields.grant(&transaction.state), had.as_ref())?;
+        let given = fields.grant(&transaction.state);
+        transaction.caller.must_cover(&given, had.as_ref())?;
+        if fields.allowed_networks != before.fields.allowed_networks && transaction.caller.must_cover(&given, None).is_ok() {
+            // The one before may not give it from these networks.
+            fields = fields.given_by(transaction);
+        }
         Ok(fields)
     }
 }
@@ -111,7 +122,13 @@ impl PortalLink {
     /// The link as it can be opened for `lifetime` seconds. Its sessions end with the caller who says so.
     fn lasting(self, lifetime: i32, transaction: &RecordTransaction<Portal>) -> Self {
         let expires_at = transaction.now + TimeDelta::seconds(lifetime.into());
-        Self { expires_at, sessions_end_at: transaction.caller.grant.until, ..self }
+        Self { expires_at, sessions_end_at: transaction.caller.grant.until, ..self.given_by(transaction) }
+    }
+
+    /// The link as this caller gives it. It ends with them.
+    fn given_by(self, transaction: &RecordTransaction<Portal>) -> Self {
+        let who = transaction.caller.who;
+        Self { maker: Some(who.kind().to_owned()), maker_id: who.id(), ..self }
     }
 
     /// What visitors with the link can do, and until when the last of them can.

@@ -12,7 +12,7 @@
 //! * The key of a link and the token of a session are random, shown once and stored as digests.
 //! * A session ends when it is idle, when it is old, and with the next request after its link was revoked.
 //! * A link allows no more than its maker, is used from no other networks, and neither it nor its sessions last longer
-//!   ([`Caller::must_cover`](crate::callers::Caller::must_cover)).
+//!   ([`Caller::must_cover`](crate::callers::Caller::must_cover)). That is so whatever becomes of the maker afterwards.
 //! * A link takes the place of a session of another owner only if somebody has said so ([`Portal::would_replace`]).
 //!
 //! # Rooms
@@ -22,6 +22,7 @@
 //! ```text
 //! links      sessions   links as a resource; browsers in which one is open
 //! queries               the SQL of sessions
+//! makers                who has made a link, and ends it
 //! state                 the pool, the clock, the settings
 //! access                what a visitor can do
 //! secrets    theme      keys and tokens; what the portal looks like
@@ -29,6 +30,7 @@
 
 mod access;
 mod links;
+mod makers;
 mod queries;
 mod secrets;
 mod sessions;

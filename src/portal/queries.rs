@@ -1,10 +1,12 @@
 //! The SQL of sessions.
 
 use chrono::{DateTime, Utc};
+use uuid::Uuid;
 
 use crate::callers::{AllowedNetworks, Owner};
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CompanyId, PortalLinkId};
+use crate::portal::makers::Maker;
 use crate::portal::{Accent, ColorScheme};
 
 /// How many sessions of one link there are at most; the oldest end first.
@@ -24,20 +26,29 @@ pub(super) struct Session {
     pub(super) allowed_networks: Vec<String>,
     /// When it ends at the latest, whenever it began.
     pub(super) ends_at: Option<DateTime<Utc>>,
+    pub(super) maker: Option<String>,
+    pub(super) maker_id: Option<Uuid>,
 }
 
-/// The networks that the link with this digest can be opened from; `None` if no link with it can be opened.
-pub(super) async fn find_networks(
-    conn: &mut Connection,
-    digest: &[u8; 32],
-    now: DateTime<Utc>,
-) -> Result<Option<AllowedNetworks>, sqlx::Error> {
-    let found = sqlx::query_scalar!(
-        "select allowed_networks from portal_links where digest = $1 and deleted_at is null and expires_at > $2",
+/// A link that can be opened, if its maker still gives it.
+pub(super) struct Openable {
+    pub(super) company: CompanyId,
+    pub(super) owner: Owner,
+    pub(super) networks: AllowedNetworks,
+    pub(super) maker: Maker,
+}
+
+/// The link with this digest; `None` if none with it can be opened.
+pub(super) async fn find_openable(conn: &mut Connection, digest: &[u8; 32], now: DateTime<Utc>) -> Result<Option<Openable>, sqlx::Error> {
+    let found = sqlx::query!(
+        r#"select company_id as "company: CompanyId", owner as "owner: Owner", allowed_networks, maker, maker_id
+           from portal_links where digest = $1 and deleted_at is null and expires_at > $2"#,
         digest,
         now,
     );
-    found.fetch_optional(conn).await?.map(read_networks).transpose()
+    let Some(found) = found.fetch_optional(conn).await? else { return Ok(None) };
+    let (networks, maker) = (read_networks(found.allowed_networks)?, Maker { kind: found.maker, id: found.maker_id });
+    Ok(Some(Openable { company: found.company, owner: found.owner, networks, maker }))
 }
 
 /// Nobody is let in by networks that cannot be read.
@@ -84,7 +95,8 @@ pub(super) async fn find_session(conn: &mut Connection, token_digest: &[u8; 32])
         Session,
         r#"select link.id as "link: PortalLinkId", link.company_id as "company: CompanyId", link.owner as "owner: Owner", link.name,
                   link.accent as "accent: Accent", link.radius, link.color_scheme as "color_scheme: ColorScheme",
-                  session.created_at, session.last_used_at, link.allowed_networks, link.sessions_end_at as ends_at
+                  session.created_at, session.last_used_at, link.allowed_networks, link.sessions_end_at as ends_at,
+                  link.maker, link.maker_id
            from portal_sessions as session join portal_links as link on link.id = session.link_id
            where session.token_digest = $1 and link.deleted_at is null"#,
         token_digest,

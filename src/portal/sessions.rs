@@ -9,6 +9,7 @@ use crate::kernel::ids::{CompanyId, PortalLinkId};
 use crate::kernel::problem::Problem;
 use crate::kernel::rate_limit::RateLimitStatus;
 use crate::kernel::request_id::RequestId;
+use crate::portal::makers::Maker;
 use crate::portal::secrets::{LinkKey, SessionToken};
 use crate::portal::{Portal, Theme, access, queries};
 
@@ -37,7 +38,7 @@ pub struct LiveSession {
 /// The reason why a link is not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenRefusal {
-    /// No link has this key, or it was revoked or has expired.
+    /// No link has this key, it was revoked or has expired, or its maker gives it no longer.
     #[error("the link has ended")]
     Ended,
     /// The link cannot be opened from this address.
@@ -60,12 +61,17 @@ impl Portal {
     /// Begins a session with the key of a link. A link can be opened again until it expires: a page that is reloaded opens its frame anew.
     pub async fn open(&self, key: &LinkKey, client: ClientAddress) -> Result<SessionToken, OpenRefusal> {
         let (now, token) = (self.clock.now(), SessionToken::generate());
-        let finding = async { queries::find_networks(&mut self.pool.acquire().await?, &key.digest(), now).await };
-        let (found, _) = self.unknown_keys.look_up(client.network(), finding).await.map_err(OpenRefusal::TooMany)?;
-        if !found?.ok_or(OpenRefusal::Ended)?.admit(client.ip()) {
+        let finding = async { queries::find_openable(&mut self.pool.acquire().await?, &key.digest(), now).await };
+        let (found, _) = self.unknown_keys.look_up(client.network(), &key.digest(), finding).await.map_err(OpenRefusal::TooMany)?;
+        let queries::Openable { company, owner, networks, maker } = found?.ok_or(OpenRefusal::Ended)?;
+        if !networks.admit(client.ip()) {
             return Err(OpenRefusal::Elsewhere);
         }
-        let opened = queries::open(&mut self.pool.acquire().await?, &key.digest(), &token.digest(), now).await?;
+        let mut conn = self.pool.acquire().await?;
+        if !maker.still_gives(&mut conn, company, access::grant(owner, networks, now), now).await? {
+            return Err(OpenRefusal::Ended);
+        }
+        let opened = queries::open(&mut conn, &key.digest(), &token.digest(), now).await?;
         opened.map(|_: PortalLinkId| token).ok_or(OpenRefusal::Ended)
     }
 
@@ -77,10 +83,11 @@ impl Portal {
         queries::is_of_another_owner(&mut self.pool.acquire().await?, &before.digest(), &key.digest(), (idle_since, began)).await
     }
 
-    /// The session of this token, unless it has ended, its link was revoked, or the link is for other networks than the client's. Nobody works
-    /// for a company that is not served. A client that sends too many tokens of no live session is refused before they are looked up.
+    /// The session of this token, unless it has ended, its link was revoked, its maker gives the link no longer, or the link is for other networks
+    /// than the client's. Nobody works for a company that is not served. A client that sends too many tokens of no live session is refused before
+    /// they are looked up.
     pub async fn find_session(&self, token: &SessionToken, client: ClientAddress) -> Result<Option<LiveSession>, Problem> {
-        let limited = self.unknown_sessions.look_up(client.network(), Box::pin(self.find_live(token, client))).await;
+        let limited = self.unknown_sessions.look_up(client.network(), &token.digest(), Box::pin(self.find_live(token, client))).await;
         let (found, _) = limited.map_err(|status| status.problem())?;
         found
     }
@@ -95,6 +102,11 @@ impl Portal {
         }
         let networks = queries::read_networks(found.allowed_networks)?;
         if !networks.admit(client.ip()) {
+            return Ok(None);
+        }
+        let maker = Maker { kind: found.maker, id: found.maker_id };
+        let given = access::grant(found.owner.clone(), networks.clone(), ends_at);
+        if !maker.still_gives(&mut conn, found.company, given, now).await? {
             return Ok(None);
         }
         must_be_open(&mut conn, found.company).await?;

@@ -1,4 +1,4 @@
-//! The check that a URL is secure enough to send secrets to.
+//! The addresses of providers: whether they are secure enough to send secrets to, and what is below them.
 
 use url::{Host, Url};
 
@@ -16,9 +16,28 @@ pub(super) fn is_secure(url: &Url) -> bool {
 /// The reason why any other URL is refused.
 pub(super) const NOT_SECURE: &str = "is not an https:// URL";
 
+/// The URL of `path`, which begins with `/`, below a base URL. A path of the base stays: there may be a proxy in front of the provider.
+pub(super) fn below(base: &Url, path: &str) -> Url {
+    let mut url = base.clone();
+    url.set_path(&format!("{}{path}", base.path().trim_end_matches('/')));
+    url
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_proxy_in_front_of_a_provider_keeps_its_path() {
+        for (base, url) in [
+            ("https://api.example", "https://api.example/v1/messages"),
+            ("https://api.example/", "https://api.example/v1/messages"),
+            ("https://proxy.example/stripe", "https://proxy.example/stripe/v1/messages"),
+            ("https://proxy.example/stripe/", "https://proxy.example/stripe/v1/messages"),
+        ] {
+            assert_eq!(below(&base.parse().unwrap(), "/v1/messages").as_str(), url, "{base}");
+        }
+    }
 
     #[test]
     fn plain_http_is_allowed_to_this_machine_only() {

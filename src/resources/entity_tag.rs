@@ -3,8 +3,6 @@
 //!
 //! A tag is compared weakly, which the RFC does not ask for: a proxy that compresses answers weakens the tag, and the version is the same.
 
-use std::convert::Infallible;
-
 use axum::extract::FromRequestParts;
 use axum::http::header::IF_MATCH;
 use axum::http::request::Parts;
@@ -33,30 +31,44 @@ impl IfMatch {
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for IfMatch {
-    type Rejection = Infallible;
+    type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let lines = parts.headers.get_all(IF_MATCH);
         if lines.iter().next().is_none() {
             return Ok(Self(None));
         }
-        // An unreadable header value matches no version, so the request is rejected instead of overwriting a later version.
-        let lines = lines.iter().filter_map(|line| line.to_str().ok());
-        Ok(Self(Some(lines.flat_map(|line| line.split(',')).map(|tag| tag.trim().to_owned()).collect())))
+        let tags = lines.iter().flat_map(|line| line.to_str().unwrap_or_default().split(',')).map(str::trim);
+        let tags: Option<Vec<_>> = tags.map(|tag| is_tag(tag).then(|| tag.to_owned())).collect();
+        // Of what is no tag, nobody can say that the record has changed.
+        tags.map(|tags| Self(Some(tags))).ok_or_else(|| {
+            let detail = "The header If-Match must be the ETag of the record, with its quotes: \"3\".";
+            Problem::new(ProblemCode::ParameterInvalid).detail(detail).member("parameter", "If-Match")
+        })
     }
+}
+
+/// Whether it is `*` or a tag, weak or not. None of this service has a comma, which is what they are listed with.
+fn is_tag(text: &str) -> bool {
+    let quoted = text.strip_prefix("W/").unwrap_or(text).strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    text == "*" || quoted.is_some_and(|opaque| !opaque.contains(['"', ' ']))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    async fn allows(lines: &[&str], version: i64) -> bool {
+    async fn read(lines: &[&str]) -> Result<IfMatch, Problem> {
         let mut request = axum::http::Request::builder();
         for line in lines {
             request = request.header(IF_MATCH, *line);
         }
         let (mut parts, ()) = request.body(()).unwrap().into_parts();
-        IfMatch::from_request_parts(&mut parts, &()).await.unwrap().check(version).is_ok()
+        IfMatch::from_request_parts(&mut parts, &()).await
+    }
+
+    async fn allows(lines: &[&str], version: i64) -> bool {
+        read(lines).await.unwrap().check(version).is_ok()
     }
 
     #[tokio::test]
@@ -67,8 +79,15 @@ mod tests {
         assert!(allows(&["\"2\", \"3\""], 3).await);
         assert!(allows(&["\"2\"", "\"3\""], 3).await);
         assert!(allows(&["W/\"3\""], 3).await);
-        for other in ["\"2\"", "W/\"2\"", "w/\"3\"", "3", "W/3", "", "\"3", "\"33\""] {
+        for other in ["\"2\"", "W/\"2\"", "\"33\"", "\"\"", "\"a3\""] {
             assert!(!allows(&[other], 3).await, "{other:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_no_tag_is_refused_as_such() {
+        for wrong in ["3", "w/\"3\"", "W/3", "", "\"3", "\"", "\"3\"junk", "\"3\" \"4\"", "\"3\", 4"] {
+            assert_eq!(read(&[wrong]).await.unwrap_err().code(), ProblemCode::ParameterInvalid, "{wrong:?}");
         }
     }
 }

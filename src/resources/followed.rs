@@ -4,10 +4,11 @@
 //! behind a client that has seen those. But it does so soon: a request is cut off after a time, and so is each of its statements. The part of the
 //! list that is older than both together is *settled*: nothing can appear there any more.
 //!
-//! A page goes on to the newest record, so a client sees each record at once. The cursor of the last page leads back to the end of the settled
-//! part. So the records after it are shown again, together with those that have appeared among them. A client that reads several pages beyond the
-//! settled part goes back to where that part ended at the first of these pages: no record that has appeared behind them meanwhile is older. A
-//! client that reads slowly, and finds more records each time, goes back after a minute all the same.
+//! A page goes on to the newest record, so a client sees each record at once. The last page is not full, and maybe empty: that tells a client to
+//! wait. Its cursor leads back to the end of the settled part. So the records after it are shown again, together with those that have appeared
+//! among them. A client that reads several pages beyond the settled part goes back to where that part ended at the first of these pages: no record
+//! that has appeared behind them meanwhile is older. A client that reads slowly, and finds more records each time, goes back after a minute all the
+//! same.
 //!
 //! Nothing is written for it, and it needs no order of commits, which a distributed database could not tell.
 
@@ -29,7 +30,7 @@ pub(super) fn settled(now: DateTime<Utc>, limits: Limits) -> DateTime<Utc> {
     now - time
 }
 
-/// The cursor behind a page. It was asked for behind `asked`, and ends at `end`; `None` if there are no more records.
+/// The cursor behind a page. It was asked for behind `asked`, and ends at `end`; `None` if it is not full, so that there are no more records.
 pub(super) fn next(direction: Direction, asked: Option<Cursor>, end: Option<Cursor>, settled: DateTime<Utc>) -> Cursor {
     let back_to = asked.and_then(|asked| asked.back_to);
     match end {

@@ -3,7 +3,7 @@
 //! Each checks that the caller's grant contains all that the kind and the record reach, and works on the records of the caller's company
 //! alone, which must exist. A change that the database has rolled back because of a conflict is made again.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::callers::Caller;
 use crate::companies::moving;
@@ -69,9 +69,12 @@ async fn read_page<R: Resource>(
     records.truncate(parameters.limit.into());
     let direction = parameters.direction;
     let at = |record: &Record<R>| if direction.is_by_change() { record.updated_at } else { record.created_at };
-    let last = records.last().filter(|_| more).map(|last| Cursor::new(direction, at(last), last.id.into()));
+    // Whoever follows the list waits after a page that is not full. Behind a full one there is always another, and be it empty: a list as long as so
+    // many full pages would be read again and again otherwise.
+    let goes_on = more || parameters.follow && records.len() == usize::from(parameters.limit);
+    let last = records.last().filter(|_| goes_on).map(|last| Cursor::new(direction, at(last), last.id.into()));
     let mut records = Shown::many(conn, descriptor, records).await?;
-    records.iter_mut().for_each(|shown| withhold(shown, withheld));
+    records.iter_mut().for_each(|shown| withhold(shown, caller, withheld));
     Ok(Page { records, next: last.or(horizon) })
 }
 
@@ -80,11 +83,30 @@ fn withheld<R: Resource>(state: &R::State, caller: &Caller) -> Vec<String> {
     R::catalogue(state).map_or_else(Vec::new, |catalogue| catalogue.names_beyond(&caller.grant))
 }
 
-/// Takes the data of such an event away. That there was one is no secret: an operator who looks after deliveries has to see all of them.
-fn withhold<R: Resource>(shown: &mut Shown<R>, withheld: &[String]) {
+/// Takes away what the caller is not shown: what lets somebody in, and the data of such an event. That there was one is no secret: an operator who
+/// looks after deliveries has to see all of them.
+fn withhold<R: Resource>(shown: &mut Shown<R>, caller: &Caller, withheld: &[String]) {
+    if !caller.grant.allows_all(R::writing()) {
+        shown.members.retain(|name, _| !R::SHOWN_TO_WRITERS.contains(&name.as_str()));
+    }
     let is_withheld = shown.members.get("event").and_then(Value::as_str).is_some_and(|event| withheld.iter().any(|name| name == event));
-    if let (true, Some(data)) = (is_withheld, R::EVENT_DATA.and_then(|field| shown.members.get_mut(field))) {
-        *data = Value::Null;
+    if is_withheld {
+        R::EVENT_DATA.iter().for_each(|path| erase(&mut shown.members, path));
+    }
+}
+
+/// Makes the member null, if it is there. `attempts[].response_body` is that member of each element.
+fn erase(members: &mut Map<String, Value>, path: &str) {
+    match path.split_once("[].") {
+        Some((list, within)) => {
+            let elements = members.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
+            elements.filter_map(Value::as_object_mut).for_each(|element| erase(element, within));
+        }
+        None => {
+            if let Some(value) = members.get_mut(path) {
+                *value = Value::Null;
+            }
+        }
     }
 }
 
@@ -97,11 +119,12 @@ pub async fn find<R: Resource>(state: &R::State, caller: &Caller, id: R::Id) -> 
     let details = R::details(state, caller, &mut conn, &record).await?;
     let mut shown = Shown::one(&mut conn, &descriptor, record).await?;
     shown.members.extend(details);
-    withhold(&mut shown, &withheld::<R>(state, caller));
+    withhold(&mut shown, caller, &withheld::<R>(state, caller));
     Ok(shown)
 }
 
-/// Creates a record. The fields that are [`shown_once`](crate::resources::New) are among those shown.
+/// Creates a record. The fields that are [`shown_once`](crate::resources::New) are among those shown. They are secrets, so an operator has to have
+/// proven a short time ago who they are.
 pub async fn create<R: Editable>(state: &R::State, caller: &Caller, body: R::Body) -> Result<Shown<R>, Problem> {
     R::require(caller, R::writing())?;
     R::before_transaction(state, caller, &body).await?;
@@ -110,6 +133,9 @@ pub async fn create<R: Editable>(state: &R::State, caller: &Caller, body: R::Bod
         let id = R::Id::new(transaction.now);
         let new = R::create(&mut transaction, id, body.clone()).await?;
         new.fields.require_reach(state, caller)?;
+        if !new.shown_once.is_empty() {
+            caller.require_proof()?;
+        }
         let mut shown = transaction.insert(id, new.fields).await?;
         transaction.commit().await?;
         shown.members.extend(new.shown_once);
@@ -145,7 +171,7 @@ pub async fn update<R: Editable>(
 
 /// Deletes a record, if its version is the one that the caller has read.
 pub async fn delete<R: Editable>(state: &R::State, caller: &Caller, id: R::Id, version: &IfMatch) -> Result<Shown<R>, Problem> {
-    R::require(caller, R::writing())?;
+    R::require_deleting(caller)?;
     repeated(async || {
         let mut transaction = RecordTransaction::begin(state, caller).await?;
         let record = transaction.lock::<R>(id).await?;
@@ -155,4 +181,23 @@ pub async fn delete<R: Editable>(state: &R::State, caller: &Caller, id: R::Id, v
         Ok(shown)
     })
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_withheld_is_null_in_each_element_of_a_list() {
+        let delivery =
+            json!({ "event": "customer.updated", "payload": {}, "attempts": [{ "status": 200, "body": "Ada" }, { "body": "Ada" }] });
+        let Value::Object(mut members) = delivery else { unreachable!("it is written as an object above") };
+        for path in ["payload", "attempts[].body", "attempts[].absent", "absent", "absent[].body", "event[].body"] {
+            erase(&mut members, path);
+        }
+        let left = json!({ "event": "customer.updated", "payload": null, "attempts": [{ "status": 200, "body": null }, { "body": null }] });
+        assert_eq!(Value::Object(members), left);
+    }
 }

@@ -1,6 +1,7 @@
 //! What is asked for by hand of a webhook: tests, replays and explanations. Each sends something or looks far back, and a party that
 //! names the endpoint could otherwise have it flooded with signed requests. So each webhook has so many a minute, for all who ask together.
-//! Visitors of the portal, and callers who only read, leave half of them to those who operate the webhook.
+//! Visitors of the portal, and callers who only read, leave half of them to those who operate the webhook. A replay of many deliveries counts as one;
+//! the next one begins once it has made them all.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use uuid::Uuid;
@@ -27,9 +28,13 @@ pub(super) async fn count(conn: &mut Connection, caller: &Caller, webhooks: &[Uu
         None => Ok(()),
         Some(refused) => {
             let (all, others) = (BY_HAND.limit, BY_OTHERS.limit);
-            Err(refused.problem().detail(format!(
-                "A webhook has {all} tests, replays and explanations a minute. After {others} of them, visitors and readers are refused."
-            )))
+            let detail = match operates {
+                true => format!("A webhook has {all} tests, replays and explanations a minute, whoever asks for them."),
+                false => format!(
+                    "A webhook has had {others} tests, replays and explanations this minute. The others are for those who operate it."
+                ),
+            };
+            Err(refused.problem().detail(detail))
         }
     }
 }

@@ -7,11 +7,12 @@ use crate::events::Catalogue;
 use crate::kernel::clock::timestamp;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId};
+use crate::kernel::sealed_values::MASK;
 use crate::members;
 use crate::resources::{Instant, LoggedEventName, Owned, Record, Reference, Resource};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_state::State;
-use crate::webhooks::endpoint::{MASK, SIGNATURES};
+use crate::webhooks::endpoint::SIGNATURES;
 use crate::webhooks::engine::attempts::{self, LoggedAttempt};
 
 /// Deliveries and replays are of the owner of their webhook.
@@ -45,7 +46,8 @@ crate::read_only! {
         /// The request body. Only in the response for a single delivery; null for an operator whose role does not reach what the event is about.
         #[detail] #[searched]
         payload: Option<Map<String, Value>>,
-        /// The attempts with their responses. Only in the response for a single delivery.
+        /// The attempts with their responses. Only in the response for a single delivery. Headers and body of the responses are null for an operator
+        /// whose role does not reach what the event is about, because an endpoint may answer with what it was sent.
         #[detail]
         attempts: Vec<Map<String, Value>>,
     }
@@ -61,7 +63,7 @@ impl Resource for Delivery {
     const TABLE: &'static str = "delivery_log";
     const SEARCH_WITHIN: Option<&'static str> = Some("subscription_id");
     const OWNED: Option<Owned> = Some(OWNED_BY_WEBHOOK);
-    const EVENT_DATA: Option<&'static str> = Some("payload");
+    const EVENT_DATA: &'static [&'static str] = &["payload", "attempts[].response_headers", "attempts[].response_body"];
 
     fn catalogue(webhooks: &Webhooks) -> Option<&Catalogue> {
         Some(&webhooks.catalogue)

@@ -126,6 +126,7 @@ pub use hooks::{Hook, Hooks, NoAnswer, NoHook};
 pub use moving::{arrive, freeze_for_move, is_at_rest, prepare_move, undo_move};
 pub use replays::Replay;
 pub use retention::create_partitions_as_in;
+pub use sending::fault::Fault;
 pub use sending::tls_reason::TlsReason;
 pub use sending::{Attempt, Claimed};
 pub use settings::Settings;

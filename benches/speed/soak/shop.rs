@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use argon2::password_hash::PasswordHasher;
 use argon2::{Algorithm, Argon2, Params, Version};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -60,6 +60,8 @@ pub struct Failure {
     pub at: Instant,
     /// The number of the instance that was answering it and broke off.
     pub broken_by: Option<usize>,
+    /// The answer was that there is too much to do.
+    pub too_much: bool,
     /// What was asked for, and what came instead.
     pub text: String,
 }
@@ -121,13 +123,16 @@ impl Shop {
     }
 
     async fn send(&self, call: Call, number: usize) -> Result<Value, Failure> {
-        let failure = |broken_by, what: String| Failure { at: Instant::now(), broken_by, text: format!("{call:?}: {what}") };
-        let unreadable = |error| failure(None, format!("{error:?}"));
+        let failure = |what: String| Failure { at: Instant::now(), broken_by: None, too_much: false, text: format!("{call:?}: {what}") };
+        let unreadable = |error| failure(format!("{error:?}"));
         let answer = self.request(call, number).send().await.map_err(unreadable)?;
         let broken_by = answer.headers().get(BROKEN_BY).map(|number| number.to_str().unwrap().parse().unwrap());
         let (status, body) = (answer.status(), answer.bytes().await.map_err(unreadable)?);
         let json = serde_json::from_slice(&body).ok().filter(|_| status.is_success());
-        json.ok_or_else(|| failure(broken_by, format!("{status} {}", String::from_utf8_lossy(&body))))
+        json.ok_or_else(|| {
+            let too_much = status == StatusCode::TOO_MANY_REQUESTS;
+            Failure { broken_by, too_much, ..failure(format!("{status} {}", String::from_utf8_lossy(&body))) }
+        })
     }
 
     fn request(&self, call: Call, number: usize) -> RequestBuilder {

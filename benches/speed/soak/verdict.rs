@@ -39,9 +39,12 @@ impl Soak<'_> {
         self.print();
         self.show(figures);
         let Self { ledger, watch, .. } = &self;
-        let unexplained: Vec<_> = ledger.failures.iter().filter(|failure| !self.is_of_a_kill(failure)).collect();
+        // A quick run says nothing of speed: the machine may be too slow even for half of what it could do a moment ago.
+        let is_slowness = |failure: &&Failure| figures.quick && failure.too_much;
+        let unexplained: Vec<_> = ledger.failures.iter().filter(|failure| !self.is_of_a_kill(failure) && !is_slowness(failure)).collect();
         assert!(unexplained.is_empty(), "requests failed that no killed instance was answering: {unexplained:?}");
-        assert!(ledger.given_up.is_empty(), "requests failed again: {:?}", ledger.given_up);
+        let given_up: Vec<_> = ledger.given_up.iter().filter(|failure| !is_slowness(failure)).collect();
+        assert!(given_up.is_empty(), "requests failed again: {given_up:?}");
         assert!(
             self.lost.is_empty(),
             "{} of {} were acknowledged and have not arrived: {:?}",

@@ -53,7 +53,7 @@ impl Finder {
             self.remembered.remove(evidence);
         }
         // Boxed, because a request whose cell is remembered would carry the large future in vain.
-        let limited = self.unknown.look_up(client.network(), Box::pin(self.search(evidence, client))).await;
+        let limited = self.unknown.look_up(client.network(), evidence, Box::pin(self.search(evidence, client))).await;
         let (found, _) = limited.map_err(|status| status.problem())?;
         found
     }
@@ -86,7 +86,7 @@ impl Finder {
     /// # Errors
     /// As of [`Self::find`].
     pub(super) async fn find_all(&self, evidence: &Evidence, client: ClientAddress) -> Result<Vec<usize>, Problem> {
-        let limited = self.unknown.look_up(client.network(), Box::pin(self.search_all(evidence, client))).await;
+        let limited = self.unknown.look_up(client.network(), evidence, Box::pin(self.search_all(evidence, client))).await;
         let (found, _) = limited.map_err(|status| status.problem())?;
         Ok(found?.unwrap_or_default())
     }

@@ -76,7 +76,7 @@ async fn answer(State(front): State<Arc<Front>>, request: Request) -> Response {
     let answered = if path == "/readyz" {
         Ok(front.readiness().await)
     } else if is_receipt(&path) {
-        front.pass_to_all(request, client).await
+        front.pass_to_all(request).await
     } else if method == Method::POST && evidence::is_in_the_body(&path) {
         front.pass_by_body(request, client, &path).await
     } else {
@@ -105,7 +105,7 @@ impl Front {
     /// Passes a request on by what its body brings along. An operator may work for companies in several cells: the cell that the browser was
     /// told is asked first, and the first one that lets them in is theirs. Nothing else tells a browser which cells know an address.
     async fn pass_by_body(&self, request: Request, client: ClientAddress, path: &str) -> Result<Response, Problem> {
-        let (parts, body) = self.whole(request, client).await?;
+        let (parts, body) = self.whole(request).await?;
         let told = self.told(&parts);
         let mut evidence = evidence::of_body(path, &body);
         let mut cells = match &evidence {
@@ -148,8 +148,8 @@ impl Front {
 
     /// A provider does not say whose text it has delivered, and only one cell knows the text. It repeats what fails, so it hears of a cell that is
     /// away, unless another one knows it by its address.
-    async fn pass_to_all(&self, request: Request, client: ClientAddress) -> Result<Response, Problem> {
-        let (parts, body) = self.whole(request, client).await?;
+    async fn pass_to_all(&self, request: Request) -> Result<Response, Problem> {
+        let (parts, body) = self.whole(request).await?;
         let request = || Request::from_parts(parts.clone(), Body::from(body.clone()));
         let responses = join_all((0..self.routers.len()).map(|at| self.ask(at, request()))).await;
         let rank = |response: &Response| match response.status() {
@@ -195,10 +195,10 @@ impl Front {
     }
 
     /// A request whose body has arrived.
-    async fn whole(&self, request: Request, client: ClientAddress) -> Result<(Parts, Bytes), Problem> {
+    async fn whole(&self, request: Request) -> Result<(Parts, Bytes), Problem> {
         let arriving = async {
             let arrival = Arrival::of(&request);
-            let (parts, body) = self.bodies.bound(request, None, client.network(), &arrival).await?.into_parts();
+            let (parts, body) = self.bodies.bound(request, None, &arrival)?.into_parts();
             let body = to_bytes(body, MAX_BODY).await.map_err(|_| ProblemCode::BodyTooLarge)?;
             Ok((parts, body))
         };

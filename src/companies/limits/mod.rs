@@ -5,7 +5,8 @@
 //! limit, and the turn. A request that is refused before the turn keeps nobody from it: neither one without its scope nor one whose body does not
 //! arrive. [`Authenticated`](crate::companies::Authenticated) begins, and [`Admission::enter`] goes on once the scope is known. A request
 //! with a body, be it empty, gets its turn with the end of the body ([`QueuedBody`]), so the handler has it before it does anything. Bodies
-//! without a turn are held in memory, so a company has few places for them, and a large body takes several before it is read.
+//! without a turn are held in memory, so a company has few places for them, and a large body takes several before it is read. A callback waits for
+//! no turn, and takes places all the same ([`RequestLimits::receive`]).
 //!
 //! A company can have a fraction of the connections of the database, whatever it asks for, so that others find one; one party leaves room to
 //! the others ([`Lines::shared`]). Requests that only wait for a group commit hold none: they leave the line ([`Admission::leave_line`]).
@@ -17,7 +18,7 @@ use std::mem;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::Method;
 use axum::http::request::Parts;
@@ -30,7 +31,7 @@ use crate::kernel::ids::{CompanyId, KeyId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::line::{Entered, LineFull, Lines, Turn, Waiting};
 use crate::kernel::rate_limit::{LocalRateLimiter, RateLimitStatus};
-use crate::kernel::request_body::BODY_LIMIT;
+use crate::kernel::request_body::{BODY_LIMIT, Unread};
 
 /// How many requests of one company wait for their turn, each for three seconds at most: a hundred of one key. More are refused at once.
 const MAX_WAITING: usize = 125;
@@ -85,6 +86,12 @@ impl RequestLimits {
         }))
     }
 
+    /// Receives the body of a request that waits for no turn. It has places of the company on its way.
+    pub async fn receive(&self, company: CompanyId, party: &Party, body: Unread<Bytes>) -> Result<Bytes, Problem> {
+        let _places = self.0.places_for(company, party, body.size())?;
+        body.read().await.map_err(|refused| ProblemCode::of_status(refused.status()).into())
+    }
+
     /// Forgets the companies and parties without requests in the last minute. A periodic task calls it about once a minute.
     pub fn sweep(&self) {
         let Limits { per_minute, of_key, of_pages, changes_of_visitors, .. } = &*self.0;
@@ -105,7 +112,7 @@ impl Limits {
     fn count_for_party(&self, company: CompanyId, party: &Party) -> RateLimitStatus {
         match party {
             Party::Key(key) => self.of_key.hit(*key),
-            Party::Operator(_) | Party::Visitors(_) => self.of_pages.hit((company, party.clone())),
+            Party::Operator(_) | Party::Visitors(_) | Party::Gateway(_) => self.of_pages.hit((company, party.clone())),
         }
     }
 
@@ -117,7 +124,7 @@ impl Limits {
         });
         places.collect::<Result<_, LineFull>>().map_err(|LineFull| {
             Problem::new(ProblemCode::RateLimited).detail(format!(
-                "The company has {PLACES_OF_BODIES} bodies on their way or waiting at most, and one key four fifths of them. Each {} KiB count as one.",
+                "The company has {PLACES_OF_BODIES} bodies on their way or waiting at most, and one key or gateway four fifths of them. Each {} KiB count as one.",
                 PLACE / 1024
             ))
         })
@@ -129,7 +136,7 @@ impl Limits {
         match party {
             Party::Key(_) => Some(self.per_minute.hit(company)),
             Party::Visitors(_) if changes => Some(self.changes_of_visitors.hit((company, party.clone()))),
-            Party::Operator(_) | Party::Visitors(_) => None,
+            Party::Operator(_) | Party::Visitors(_) | Party::Gateway(_) => None,
         }
     }
 }

@@ -13,11 +13,12 @@ use crate::companies::limits::{Admitting, PLACE};
 use crate::kernel::ids::CompanyId;
 use crate::kernel::problem::Problem;
 use crate::kernel::rate_limit::line::{LineFull, Turn};
+use crate::kernel::request_body;
 
 /// A body that ends when it has arrived and the request has its turn.
 pub(super) struct QueuedBody {
     body: Body,
-    /// In bytes.
+    /// In bytes, at most.
     size: usize,
     admitting: Arc<Admitting>,
     stage: Stage,
@@ -36,9 +37,7 @@ enum Stage {
 
 impl QueuedBody {
     pub(super) fn new(body: Body, admitting: Arc<Admitting>) -> Self {
-        // It is known: a body of an unknown size is received before ([`BodyLimits`](crate::kernel::request_body::BodyLimits)).
-        let size = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-        Self { body, size, admitting, stage: Stage::Arriving }
+        Self { size: request_body::size(&body), body, admitting, stage: Stage::Arriving }
     }
 
     /// The next frame, once there are places for the body. What is large takes them before it is read.

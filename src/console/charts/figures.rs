@@ -83,7 +83,11 @@ impl Figures {
     /// Events, step by step.
     pub fn events_chart(&self, ui: &Ui) -> Chart {
         let value = |step: &Step| {
-            let sentence = ui.say("{}: {} events", [self.period().step_span(ui, step.at), number(step.events)]);
+            let span = self.period().step_span(ui, step.at);
+            let sentence = match step.events {
+                1 => ui.say("{}: one event", [span]),
+                events => ui.say("{}: {} events", [span, number(events)]),
+            };
             self.value(step, step.events as f64, 0.0, sentence, vec![number(step.events)])
         };
         let most = ui.say("at most {}", [number(self.series.iter().map(|step| step.events).max().unwrap_or_default())]);

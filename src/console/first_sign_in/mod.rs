@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::console::Console;
 use crate::console::cell::pretty;
 use crate::console::session::{PostedForm, RecordId, Visitor};
-use crate::console::shell::{Page, PageError, Ui};
+use crate::console::shell::{Page, PageError, Refused, Ui, is_mistake};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
 use crate::kernel::routing::{get, post};
@@ -143,8 +143,11 @@ async fn go_on(State(console): State<Console>, RecordId(id): RecordId, form: Pos
         let messages: Vec<Message> = console.api.read(&caller, "/dev/mailbox").await?;
         page.message = messages.into_iter().find(|message| message.code.is_some() && message.to.eq_ignore_ascii_case(&page.identity));
     }
-    let status = if sent.is_ok() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
-    Ok((status, Page(page)).into_response())
+    Ok(match sent {
+        Ok(()) => Page(page).into_response(),
+        Err(problem) if is_mistake(&problem) => (StatusCode::UNPROCESSABLE_ENTITY, Page(page)).into_response(),
+        Err(problem) => Refused::from(&problem).with(Page(page)),
+    })
 }
 
 /// The answer without what signs the customer in.

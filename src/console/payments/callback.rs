@@ -13,7 +13,7 @@ use crate::console::payments::CALLBACKS;
 use crate::console::records::named;
 use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Moment, Page, PageError, Ui};
-use crate::gateways::{CallbackRecord, Gateway};
+use crate::gateways::{CallbackRecord, Gateway, MAX_KEPT_BODY_LEN};
 use crate::resources::Resource;
 
 #[derive(Deserialize)]
@@ -31,7 +31,8 @@ struct Callback {
     status: String,
     reason: Option<String>,
     detail: Option<String>,
-    body_size: i64,
+    body_size: usize,
+    body_erased_at: Option<DateTime<Utc>>,
     attempts: i64,
     next_attempt_at: Option<DateTime<Utc>>,
     body: String,
@@ -51,6 +52,8 @@ struct CallbackPage {
     payments: Vec<Cell>,
     came: Moment,
     next: Option<Moment>,
+    /// When the body was erased.
+    erased: Option<Moment>,
     body: String,
     /// Whether only the beginning was kept.
     cut: bool,
@@ -71,10 +74,11 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
     for id in &callback.payments {
         payments.push(named(&console, &caller, id).await);
     }
-    let answer = match callback.status.as_str() {
-        "processed" => ui.t("The signature was right, and all it told was recorded."),
-        "ignored" => ui.t("The signature was right. It told nothing that is of use here."),
-        "failed" => ui.t("The signature was right, but it could not be processed yet."),
+    let answer = match (callback.status.as_str(), &callback.reason) {
+        ("processed", None) => ui.t("The signature was right, and all it told was recorded."),
+        ("processed", Some(_)) => ui.t("The signature was right, and what it told was recorded, but for this:"),
+        ("ignored", _) => ui.t("The signature was right. It told nothing that is of use here."),
+        ("failed", _) => ui.t("The signature was right, but it could not be processed yet."),
         _ => ui.t("It was refused: nothing it told was believed."),
     }
     .to_owned();
@@ -90,9 +94,13 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
         payments,
         came: ui.at(&callback.created_at),
         next: callback.next_attempt_at.as_ref().map(|at| ui.at(at)),
+        erased: callback.body_erased_at.as_ref().map(|at| ui.at(at)),
         body: serde_json::from_str::<Value>(&callback.body).map_or_else(|_| callback.body.clone(), |body| pretty(&body)),
-        cut: usize::try_from(callback.body_size).unwrap_or_default() > callback.body.len(),
-        processable: matches!(callback.status.as_str(), "failed" | "ignored") && caller.grant.allows_all(CallbackRecord::writing()),
+        // What is shown may be shorter than what came, because secrets are left out.
+        cut: callback.status == "refused" && callback.body_size > MAX_KEPT_BODY_LEN,
+        processable: matches!(callback.status.as_str(), "failed" | "ignored")
+            && callback.body_erased_at.is_none()
+            && caller.grant.allows_all(CallbackRecord::writing()),
         callback,
         ui,
     };

@@ -81,13 +81,22 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
         Some(id) => named(&console, &caller, id).await,
         None => Cell::Empty,
     };
+    // Where something was released, the total of the refunds may count it.
+    let counts_releases = payment.history.iter().any(|fact| fact.fact == "authorisation_released");
     let told = |fact: &Fact| {
         let callback = match console.kinds.find(&caller, "ledger", "callbacks") {
             Some(kind) => Cell::Link { address: record_address(kind, &fact.callback), text: ui.t("callback").to_owned() },
             None => Cell::Text(ui.t("callback").to_owned()),
         };
-        let amount = fact.amount.or(fact.total).map(|amount| money(amount, fact.currency.as_deref().or(payment.currency.as_deref())));
-        let about = Cell::Text(amount.into_iter().chain(fact.message.clone()).collect::<Vec<_>>().join(", "));
+        let shown = |sum: i64| money(sum, fact.currency.as_deref().or(payment.currency.as_deref()));
+        let amount = match (fact.amount, fact.total) {
+            (Some(amount), _) => Some(shown(amount)),
+            (None, Some(total)) if counts_releases => Some(ui.say("{} with what was released", [shown(total)])),
+            (None, total) => total.map(shown),
+        };
+        // The sentence has a full stop of its own.
+        let message = fact.message.as_deref().map(|message| message.trim_end().trim_end_matches('.').to_owned());
+        let about = Cell::Text(amount.into_iter().chain(message).collect::<Vec<_>>().join(", "));
         let sentence = match &about {
             Cell::Text(text) if text.is_empty() => Sentence::of(ui.t("Told by a {}."), [callback]),
             _ => Sentence::of(ui.t("Told by a {}: {}."), [callback, about]),

@@ -13,6 +13,7 @@ use crate::console::payments::GATEWAYS;
 use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
 use crate::gateways::{self, money};
+use crate::kernel::json;
 use crate::resources::Resource;
 
 #[derive(Deserialize)]
@@ -91,14 +92,12 @@ pub(super) async fn answer(State(console): State<Console>, RecordId(id): RecordI
     let caller = &form.visitor.caller;
     let gateway = find(&console, caller, &id).await?;
     let entered = form.raw("sample").unwrap_or_default().to_owned();
-    let sample = match entered.trim() {
-        "" => Ok(None),
-        text => serde_json::from_str::<Map<String, Value>>(text).map(Some),
-    };
-    let Ok(sample) = sample else {
+    let sample = Some(entered.trim()).filter(|text| !text.is_empty());
+    // The text goes on as it is: it may contain what a callback may, and a request may not.
+    if sample.is_some_and(|text| json::read_evidence::<Map<String, Value>>(text.as_bytes()).is_none()) {
         let page = TrialPage { ui: form.visitor.ui, gateway, entered, error: true, tested: None };
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, Page(page)).into_response());
-    };
+    }
     let answer = console.api.post(caller, &format!("{GATEWAYS}/{id}/test"), &json!({ "sample": sample })).await?;
     let tested = serde_json::from_value(answer.body).ok();
     Ok(Page(TrialPage { ui: form.visitor.ui, gateway, entered, error: false, tested }).into_response())

@@ -4,13 +4,14 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 
+use crate::callers::Caller;
 use crate::console::Console;
 use crate::console::addresses::{HOME, list_address, record_address, record_form_address};
 use crate::console::cell::Cell;
 use crate::console::records::{find_kind, may, member, require_proof, server, title_of};
 use crate::console::session::{PostedForm, RecordId, Visitor};
-use crate::console::shell::{Page, PageError, Ui};
-use crate::resources::{Operation, label};
+use crate::console::shell::{Page, PageError, Ui, is_mistake};
+use crate::resources::{KindDoc, Operation, label};
 
 #[derive(Template)]
 #[template(path = "records/detail.html")]
@@ -39,6 +40,8 @@ struct DeletePage {
     title: String,
     address: String,
     back: String,
+    /// What it does to others, in a sentence.
+    consequence: Option<&'static str>,
     refusal: Option<String>,
 }
 
@@ -62,8 +65,7 @@ pub(super) async fn show(
     };
     let uuid = record["uuid"].as_str().unwrap_or_default();
     let events = see("developers", "events", "subject").map(|address| address.replace(&shown, uuid));
-    let is_store = (kind.namespace.as_str(), kind.descriptor.singular) == ("storefront", "store");
-    let sign_in = (is_store && console.has_mailbox).then(|| format!("{HOME}/stores/{shown}/try"));
+    let sign_in = (is_store(kind) && console.has_mailbox).then(|| format!("{HOME}/stores/{shown}/try"));
     // Reading a sample takes the permission that changing the gateway takes.
     let trial = (kind.namespace == "ledger" && kind.descriptor.plural == "gateways" && may(&caller, kind, Operation::Change))
         .then(|| format!("{HOME}/gateways/{shown}/try"));
@@ -107,21 +109,34 @@ pub(super) async fn delete(
 ) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = form.visitor;
     let kind = find_kind(&console.kinds, &caller, &namespace, &plural)?;
-    require_proof(&caller, kind)?;
+    require_proof_of_deleting(&caller, kind)?;
     match console.api.delete(&caller, &kind.record_path(&id)).await {
         Ok(_) => Ok(Redirect::to(&format!("{}?done=deleted", list_address(kind))).into_response()),
         // A record that others need stays, and the page says which.
-        Err(problem) if problem.code().status().is_client_error() => {
+        Err(problem) if is_mistake(&problem) => {
             delete_page(&console, ui, &caller, (&namespace, &plural, &id), Some(problem.to_string())).await
         }
         Err(problem) => Err(problem.into()),
     }
 }
 
+fn is_store(kind: &KindDoc) -> bool {
+    (kind.namespace.as_str(), kind.descriptor.singular) == ("storefront", "store")
+}
+
+/// Deleting may take a proof where changing takes none.
+fn require_proof_of_deleting(caller: &Caller, kind: &KindDoc) -> Result<(), PageError> {
+    require_proof(caller, kind)?;
+    if kind.deleting != kind.writing {
+        caller.require_proof()?;
+    }
+    Ok(())
+}
+
 async fn delete_page(
     console: &Console,
     ui: Ui,
-    caller: &crate::callers::Caller,
+    caller: &Caller,
     (namespace, plural, id): (&str, &str, &str),
     refusal: Option<String>,
 ) -> Result<Response, PageError> {
@@ -129,7 +144,7 @@ async fn delete_page(
     if !may(caller, kind, Operation::Delete) {
         return Err(PageError::NOT_FOUND);
     }
-    require_proof(caller, kind)?;
+    require_proof_of_deleting(caller, kind)?;
     let answer = console.api.get(caller, &kind.record_path(id)).await?;
     let page = DeletePage {
         kind: label(kind.descriptor.plural),
@@ -137,6 +152,7 @@ async fn delete_page(
         title: title_of(&answer.body[kind.descriptor.singular]),
         address: record_form_address(kind, id),
         back: record_address(kind, id),
+        consequence: is_store(kind).then_some("Its customers cannot sign in any more, and all of them are signed out at once."),
         refusal,
         ui,
     };

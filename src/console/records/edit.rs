@@ -14,7 +14,7 @@ use crate::console::records::entry::{self, Control, Entered, Entry, Errors};
 use crate::console::records::event_picker::EventType;
 use crate::console::records::{find_kind, may, require_proof, title_of};
 use crate::console::session::{PostedForm, RecordId, Visitor};
-use crate::console::shell::{Page, PageError, Ui};
+use crate::console::shell::{Page, PageError, Refused, Ui};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{FormField, Input, KindDoc, Operation, form, label};
 
@@ -57,6 +57,8 @@ struct Draft {
     was: Entered,
     errors: Errors,
     refusal: Option<String>,
+    /// By the API. Otherwise by what cannot be read.
+    refused: Option<Refused>,
 }
 
 pub(super) async fn ask_new(
@@ -95,8 +97,8 @@ pub(super) async fn create(
             Err(problem) => draft.refuse(problem)?,
         }
     }
-    let page = page(&console, posted.visitor, kind, None, draft).await?;
-    Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
+    let refused = draft.refused();
+    Ok(refused.with(page(&console, posted.visitor, kind, None, draft).await?))
 }
 
 /// Only what somebody has changed is sent, so that changes of others to other fields stay. The version is that of this moment.
@@ -129,8 +131,8 @@ pub(super) async fn change(
             }
         }
     }
-    let page = page(&console, posted.visitor, kind, Some(&id), draft).await?;
-    Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
+    let refused = draft.refused();
+    Ok(refused.with(page(&console, posted.visitor, kind, Some(&id), draft).await?))
 }
 
 fn to(kind: &KindDoc, id: &str, done: &str) -> Response {
@@ -181,11 +183,18 @@ impl Draft {
         }
     }
 
+    /// How the form is refused.
+    fn refused(&self) -> Refused {
+        self.refused.unwrap_or(StatusCode::UNPROCESSABLE_ENTITY.into())
+    }
+
     /// What the API says about the body, as errors of fields and a sentence about the rest.
     fn refuse(&mut self, problem: Problem) -> Result<(), PageError> {
-        if !problem.code().status().is_client_error() {
+        // Who has to prove again who they are is led to the page for that, and back.
+        if !problem.code().status().is_client_error() || problem.code() == ProblemCode::FreshSignInRequired {
             return Err(problem.into());
         }
+        self.refused = Some(Refused::from(&problem));
         let fields = problem.fields();
         // What is not asked by this form is told above it.
         let told = |name: &String| self.entered.keys().any(|asked| name == asked || name.starts_with(&format!("{asked}.")));
@@ -209,6 +218,9 @@ fn editable<'a>(
         return Err(PageError::NOT_FOUND);
     }
     require_proof(caller, kind)?;
+    if kind.shows_secret && operation == Operation::Create {
+        caller.require_proof()?;
+    }
     Ok(kind)
 }
 

@@ -11,7 +11,7 @@ use crate::console::cell::Cell;
 use crate::console::kinds::Kinds;
 use crate::console::records::{find_kind, may, member, title_of};
 use crate::console::session::Visitor;
-use crate::console::shell::{Page, PageError, Ui};
+use crate::console::shell::{Page, PageError, Ui, is_mistake};
 use crate::resources::{FieldDoc, Filter, Input, KindDoc, Operation, ShownIn, label};
 
 /// The number of columns beside the name and the time, so that a row fits on one line.
@@ -83,7 +83,7 @@ pub(super) async fn show(
     let (body, refusal) = match found {
         Ok(answer) => (answer.body, None),
         // A filter that makes no sense is answered beside the filters.
-        Err(problem) if problem.code().status().is_client_error() && !wanted.is_empty() => (Value::Null, Some(problem.to_string())),
+        Err(problem) if is_mistake(&problem) && !wanted.is_empty() => (Value::Null, Some(problem.to_string())),
         Err(problem) => return Err(problem.into()),
     };
     let none = Vec::new();

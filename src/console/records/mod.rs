@@ -50,7 +50,8 @@ fn find_kind<'a>(kinds: &'a Kinds, caller: &Caller, namespace: &str, plural: &st
 
 /// Whether the caller may do this to records of the kind.
 fn may(caller: &Caller, kind: &KindDoc, operation: Operation) -> bool {
-    kind.operations.contains(&operation) && caller.grant.allows_all(kind.writing)
+    let needed = if operation == Operation::Delete { kind.deleting } else { kind.writing };
+    kind.operations.contains(&operation) && caller.grant.allows_all(needed)
 }
 
 /// Asks for a proof before somebody fills in a form that the API would refuse for lack of one.

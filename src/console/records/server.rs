@@ -15,7 +15,7 @@ use crate::console::api::Answer;
 use crate::console::records::edit::created;
 use crate::console::records::{find_kind, may, require_proof, title_of};
 use crate::console::session::{PostedForm, RecordId, Visitor};
-use crate::console::shell::{Page, PageError, Ui};
+use crate::console::shell::{Page, PageError, Refused, Ui};
 use crate::kernel::crypto::{random_bytes, standard_secret};
 use crate::kernel::problem::Problem;
 use crate::resources::{KindDoc, Operation, label};
@@ -196,7 +196,7 @@ pub(super) async fn test(
         }
         Err(problem) if problem.code().status().is_client_error() => {
             page.refusal = Some(refusal(&problem));
-            Ok((problem.code().status(), Page(page)).into_response())
+            Ok(Refused::from(&problem).with(Page(page)))
         }
         Err(problem) => Err(problem.into()),
     }

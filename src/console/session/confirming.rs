@@ -57,10 +57,12 @@ pub(super) async fn submit(State(console): State<Console>, ProofForm { form, bro
                 Some(Proof::Code) => "This code is not right, or it was used before. Wait for the next one.",
                 Some(Proof::Password) | None => "The password is not right.",
             };
-            let (status, text) = explain(&visitor.ui, refusal, wrong, wrong)?;
+            let (mut refused, text) = explain(&visitor.ui, refusal, wrong, wrong)?;
             // A form that was not accepted is shown again; a sign-in is refused with another status.
-            let status = if status == StatusCode::UNAUTHORIZED { StatusCode::UNPROCESSABLE_ENTITY } else { status };
-            Ok((status, Page(page(&console, visitor, then, Some(text)).await?)).into_response())
+            if refused.status == StatusCode::UNAUTHORIZED {
+                refused.status = StatusCode::UNPROCESSABLE_ENTITY;
+            }
+            Ok(refused.with(Page(page(&console, visitor, then, Some(text)).await?)))
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::console::Console;
 use crate::console::addresses::{HOME, with_query};
 use crate::console::session::PostedForm;
 use crate::console::session::cookies::Cookie;
-use crate::console::shell::{PageError, Ui};
+use crate::console::shell::{PageError, Refused, Ui};
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::request_id::RequestId;
 use crate::operators::{Browser, OneTimeLink, Progress, SessionToken, SignInRefusal, SignedIn};
@@ -88,15 +88,17 @@ pub(super) fn own_page(then: &str) -> &str {
 }
 
 /// Why nobody is signed in yet, for people; `wrong` is what to say about a wrong proof, `ended` about one that is over.
-pub(super) fn explain(ui: &Ui, refusal: SignInRefusal, wrong: &str, ended: &str) -> Result<(StatusCode, String), PageError> {
+pub(super) fn explain(ui: &Ui, refusal: SignInRefusal, wrong: &str, ended: &str) -> Result<(Refused, String), PageError> {
     Ok(match refusal {
-        SignInRefusal::Wrong => (StatusCode::UNAUTHORIZED, ui.t(wrong).to_owned()),
-        SignInRefusal::LinkEnded => (StatusCode::UNAUTHORIZED, ui.t(ended).to_owned()),
+        SignInRefusal::Wrong => (StatusCode::UNAUTHORIZED.into(), ui.t(wrong).to_owned()),
+        SignInRefusal::LinkEnded => (StatusCode::UNAUTHORIZED.into(), ui.t(ended).to_owned()),
         SignInRefusal::TooMany(status) => {
             let minutes = status.retry_after().div_ceil(60);
-            (StatusCode::TOO_MANY_REQUESTS, ui.say("Too many attempts. Try again in {} min.", [minutes]))
+            (Refused::by(&status), ui.say("Too many attempts. Try again in {} min.", [minutes]))
         }
-        SignInRefusal::Busy(_) => (StatusCode::SERVICE_UNAVAILABLE, ui.t("Too much is going on at the moment. Try again.").to_owned()),
+        SignInRefusal::Busy(_) => {
+            (StatusCode::SERVICE_UNAVAILABLE.into(), ui.t("Too much is going on at the moment. Try again.").to_owned())
+        }
         SignInRefusal::Database(error) => return Err(error.into()),
     })
 }

@@ -13,7 +13,7 @@ use crate::console::Console;
 use crate::console::addresses::HOME;
 use crate::console::session::entering::{browser, explain, go_on};
 use crate::console::session::forms::require_own_page;
-use crate::console::shell::{Page, PageError, Ui};
+use crate::console::shell::{Page, PageError, Refused, Ui};
 use crate::kernel::client_address::ClientAddress;
 use crate::operators::{AskRefusal, OneTimeLink, OperatorPassword};
 
@@ -69,7 +69,7 @@ pub(super) async fn send(
         Err(AskRefusal::TooMany(status)) => {
             let refusal = ui.say("Too many attempts. Try again in {} min.", [status.retry_after().div_ceil(60)]);
             let page = ForgotPage { ui, email, asked: false, refusal: Some(refusal) };
-            Ok((StatusCode::TOO_MANY_REQUESTS, Page(page)).into_response())
+            Ok(Refused::by(&status).with(Page(page)))
         }
     }
 }
@@ -97,9 +97,9 @@ pub(super) async fn choose(
         Ok(progress) => Ok(go_on(&console, &progress, HOME)),
         Err(refusal) => {
             let ended = "This link has been used or has expired. Ask for another one.";
-            let (status, text) = explain(&ui, refusal, ended, ended)?;
+            let (refused, text) = explain(&ui, refusal, ended, ended)?;
             let page = PasswordPage { ui, key: link.reveal().to_owned(), refusal: Some(text), error: None };
-            Ok((status, Page(page)).into_response())
+            Ok(refused.with(Page(page)))
         }
     }
 }

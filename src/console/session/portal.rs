@@ -13,7 +13,7 @@ use crate::console::addresses::PORTAL;
 use crate::console::session::cookies::Cookie;
 use crate::console::session::forms::require_own_page;
 use crate::console::session::{PostedForm, Visitor};
-use crate::console::shell::{Page, PageError, Ui};
+use crate::console::shell::{Page, PageError, Refused, Ui};
 use crate::kernel::client_address::ClientAddress;
 use crate::portal::{LinkKey, OpenRefusal, SessionToken};
 
@@ -94,18 +94,19 @@ pub(super) async fn open(
 }
 
 fn refuse(ui: Ui, refusal: OpenRefusal) -> Result<Response, PageError> {
-    let (status, text) = match refusal {
-        OpenRefusal::Ended => {
-            (StatusCode::UNAUTHORIZED, ui.t("This link has ended. Go back to the page that you came from, and open it again.").to_owned())
-        }
-        OpenRefusal::Elsewhere => (StatusCode::FORBIDDEN, ui.t("This link cannot be opened from your network.").to_owned()),
+    let (refused, text): (Refused, _) = match refusal {
+        OpenRefusal::Ended => (
+            StatusCode::UNAUTHORIZED.into(),
+            ui.t("This link has ended. Go back to the page that you came from, and open it again.").to_owned(),
+        ),
+        OpenRefusal::Elsewhere => (StatusCode::FORBIDDEN.into(), ui.t("This link cannot be opened from your network.").to_owned()),
         OpenRefusal::TooMany(limit) => {
             let text = ui.say("Too many links were tried from here. Try again in {} seconds.", [limit.retry_after()]);
-            (StatusCode::TOO_MANY_REQUESTS, text)
+            (Refused::by(&limit), text)
         }
         OpenRefusal::Database(error) => return Err(error.into()),
     };
-    Ok((status, Page(OpenPage { refusal: Some(text), instead: None, ui })).into_response())
+    Ok(refused.with(Page(OpenPage { refusal: Some(text), instead: None, ui })))
 }
 
 /// `POST /portal/leave`

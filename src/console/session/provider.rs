@@ -10,7 +10,7 @@ use crate::console::Console;
 use crate::console::session::cookies::Cookie;
 use crate::console::session::entering::{browser, go_on, own_page};
 use crate::console::session::sign_in::{self, Destination, ProviderLink, SignInPage};
-use crate::console::shell::{Page, PageError, Ui};
+use crate::console::shell::{Page, PageError, Refused, Ui};
 use crate::kernel::client_address::ClientAddress;
 use crate::operators::{ProviderRefusal, Returned, SignInRefusal};
 use crate::providers::identity::VerifyError;
@@ -65,6 +65,9 @@ fn refuse(console: &Console, parts: &Parts, refusal: ProviderRefusal) -> Result<
             tracing::warn!(%flaw, "an operator's sign-in with the provider was refused");
             (StatusCode::UNAUTHORIZED, "The provider did not confirm who you are. Begin again.")
         }
+        ProviderRefusal::Provider(VerifyError::CodeRefused(_)) => {
+            (StatusCode::UNAUTHORIZED, "The provider did not confirm who you are. Begin again.")
+        }
         ProviderRefusal::Provider(
             VerifyError::Unavailable { .. } | VerifyError::CredentialsRefused { .. } | VerifyError::NotConfigured,
         ) => (StatusCode::SERVICE_UNAVAILABLE, "The provider does not answer. Try again, or sign in with your password."),
@@ -73,7 +76,7 @@ fn refuse(console: &Console, parts: &Parts, refusal: ProviderRefusal) -> Result<
     let refusal = Some(ui.t(text).to_owned());
     let provider = ProviderLink::of(console, "");
     let page = SignInPage { ui, then: String::new(), email: String::new(), refusal, provider };
-    let mut response = (status, Page(page)).into_response();
+    let mut response = Refused::from(status).with(Page(page));
     response.headers_mut().append(header::SET_COOKIE, Cookie::AtProvider.remove(console.secure));
     Ok(response)
 }

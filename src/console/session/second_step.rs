@@ -15,6 +15,9 @@ use crate::console::shell::{Page, PageError, Ui};
 use crate::kernel::client_address::ClientAddress;
 use crate::operators::SignInRefusal;
 
+/// What is said of a step that is over: the form may have come twice.
+const OVER: &str = "This sign-in was finished or has waited too long. Sign in with your password.";
+
 #[derive(Template)]
 #[template(path = "session/second_step.html")]
 struct SecondStepPage {
@@ -60,10 +63,10 @@ pub(super) async fn submit(
     };
     match console.operators.sign_in_by_code(&step, &code, &browser(&console, &parts, client)).await {
         Ok(signed_in) => Ok(enter(&console, &signed_in, &then)),
-        Err(ended @ SignInRefusal::LinkEnded) => sign_in::refuse(&console, ui, ended, then, String::new()),
+        Err(ended @ SignInRefusal::LinkEnded) => sign_in::refuse_saying(&console, ui, (ended, OVER), then, String::new()),
         Err(refusal) => {
-            let (status, text) = explain(&ui, refusal, "This code is not right, or it was used before. Wait for the next one.", "")?;
-            Ok((status, Page(SecondStepPage { ui, then, refusal: Some(text) })).into_response())
+            let (refused, text) = explain(&ui, refusal, "This code is not right, or it was used before. Wait for the next one.", "")?;
+            Ok(refused.with(Page(SecondStepPage { ui, then, refusal: Some(text) })))
         }
     }
 }

@@ -106,7 +106,10 @@ pub(super) async fn submit_link(
     require_own_page(&parts.headers)?;
     match console.operators.sign_in_by_link(&OneTimeLink::claimed(&link.key), &browser(&console, &parts, client)).await {
         Ok(progress) => Ok(go_on(&console, &progress, HOME)),
-        Err(refusal) => refuse(&console, Ui::of(&parts, &console), refusal, String::new(), String::new()),
+        Err(refusal) => {
+            let ended = "This link has been used or has expired. Sign in with your password.";
+            refuse_saying(&console, Ui::of(&parts, &console), (refusal, ended), String::new(), String::new())
+        }
     }
 }
 
@@ -117,10 +120,22 @@ pub(super) async fn sign_out(State(console): State<Console>, form: PostedForm) -
     Ok(response)
 }
 
-/// The sign-in page, which says why nobody is signed in yet.
+/// The sign-in page, which says why nobody is signed in yet. A step that has ended, or is of another browser, has to begin anew.
 pub(super) fn refuse(console: &Console, ui: Ui, refusal: SignInRefusal, then: String, email: String) -> Result<Response, PageError> {
+    let ended = "This sign-in was not begun in this browser, was cancelled, or took too long. Begin again.";
+    refuse_saying(console, ui, (refusal, ended), then, email)
+}
+
+/// The same, with what to say about something that is over.
+pub(super) fn refuse_saying(
+    console: &Console,
+    ui: Ui,
+    (refusal, ended): (SignInRefusal, &str),
+    then: String,
+    email: String,
+) -> Result<Response, PageError> {
     let wrong = "The address or the password is not right.";
-    let (status, text) = explain(&ui, refusal, wrong, "This link has been used or has expired. Sign in with your password.")?;
+    let (refused, text) = explain(&ui, refusal, wrong, ended)?;
     let provider = ProviderLink::of(console, &then);
-    Ok((status, Page(SignInPage { ui, then, email, refusal: Some(text), provider })).into_response())
+    Ok(refused.with(Page(SignInPage { ui, then, email, refusal: Some(text), provider })))
 }

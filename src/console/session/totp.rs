@@ -9,7 +9,7 @@ use secrecy::ExposeSecret;
 use crate::console::Console;
 use crate::console::session::Visitor;
 use crate::console::session::entering::{ProofForm, going_on};
-use crate::console::shell::{Moment, Page, PageError, Ui};
+use crate::console::shell::{Moment, Page, PageError, Refused, Ui};
 use crate::operators::{Browser, CodeRefusal, Enrolment, RecoveryCode};
 
 /// The page on which a second factor is set up.
@@ -57,6 +57,12 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor) -> Re
 /// `POST /console/account/totp`: the first code.
 pub(super) async fn enable(State(console): State<Console>, form: ProofForm) -> Result<Response, PageError> {
     let (visitor, code, browser) = code_of(form);
+    if visitor.session()?.operator.totp_enabled_at.is_some() {
+        // The form has come twice, and the answer with the recovery codes may be lost.
+        let text =
+            visitor.ui.t("The second factor is set up already. If you did not get to see the recovery codes, make new ones.").to_owned();
+        return page(&console, visitor, Some(text)).await;
+    }
     match console.operators.enable_totp(&visitor.caller, visitor.session()?, &code, &browser).await {
         Ok((codes, token)) => Ok(going_on(&console, &token, recovery_codes(visitor.ui, &codes))),
         Err(refusal) => refuse(&console, visitor, refusal).await,
@@ -88,21 +94,20 @@ fn recovery_codes(ui: Ui, codes: &[RecoveryCode]) -> Response {
 
 async fn refuse(console: &Console, visitor: Visitor, refusal: CodeRefusal) -> Result<Response, PageError> {
     let ui = &visitor.ui;
-    let (status, text) = match refusal {
-        CodeRefusal::Wrong => {
-            (StatusCode::UNPROCESSABLE_ENTITY, ui.t("This code is not right, or it was used before. Wait for the next one.").to_owned())
-        }
+    let (refused, text): (Refused, _) = match refusal {
+        CodeRefusal::Wrong => (
+            StatusCode::UNPROCESSABLE_ENTITY.into(),
+            ui.t("This code is not right, or it was used before. Wait for the next one.").to_owned(),
+        ),
         CodeRefusal::TooMany(status) => {
             let minutes = status.retry_after().div_ceil(60);
-            (StatusCode::TOO_MANY_REQUESTS, ui.say("Too many attempts. Try again in {} min.", [minutes]))
+            (Refused::by(&status), ui.say("Too many attempts. Try again in {} min.", [minutes]))
         }
         CodeRefusal::ProofNeeded(problem) => return Err(problem.into()),
-        CodeRefusal::Required => (StatusCode::FORBIDDEN, ui.t("Your role must have a second factor.").to_owned()),
+        CodeRefusal::Required => (StatusCode::FORBIDDEN.into(), ui.t("Your role must have a second factor.").to_owned()),
         CodeRefusal::Database(error) => return Err(error.into()),
     };
-    let mut response = page(console, visitor, Some(text)).await?;
-    *response.status_mut() = status;
-    Ok(response)
+    Ok(refused.with(page(console, visitor, Some(text)).await?))
 }
 
 async fn page(console: &Console, visitor: Visitor, error: Option<String>) -> Result<Response, PageError> {

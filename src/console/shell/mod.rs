@@ -24,7 +24,7 @@ pub use headers::{Framing, POLICY_WITH_FRAMES};
 pub use instant::Moment;
 #[cfg(test)]
 pub use language::Language;
-pub use page::{Page, PageError};
+pub use page::{Page, PageError, Refused, is_mistake};
 pub use preferences::chosen;
 pub use request_cookies::cookies;
 pub use ui::Ui;

@@ -14,6 +14,7 @@ use crate::console::shell::Ui;
 use crate::kernel::error_chain::chain;
 use crate::kernel::middleware::TellsTheReason;
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::rate_limit::RateLimitStatus;
 
 /// A page, as HTML.
 #[derive(Debug)]
@@ -36,10 +37,55 @@ impl<T: Template> IntoResponse for Page<T> {
     }
 }
 
+/// How something is refused: the status, and when it is worth while to try again.
+#[derive(Clone, Copy, Debug)]
+pub struct Refused {
+    /// That of the response.
+    pub status: StatusCode,
+    /// In seconds.
+    retry_after: Option<u64>,
+}
+
+impl Refused {
+    /// By a limit.
+    pub fn by(limit: &RateLimitStatus) -> Self {
+        Self { status: StatusCode::TOO_MANY_REQUESTS, retry_after: Some(limit.retry_after()) }
+    }
+
+    /// The page that says why.
+    pub fn with(self, page: impl IntoResponse) -> Response {
+        let mut response = page.into_response();
+        *response.status_mut() = self.status;
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}
+
+impl From<StatusCode> for Refused {
+    /// What is busy or limited for an unknown time may be asked again in a second.
+    fn from(status: StatusCode) -> Self {
+        let passes = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
+        Self { status, retry_after: passes.then_some(1) }
+    }
+}
+
+impl From<&Problem> for Refused {
+    fn from(problem: &Problem) -> Self {
+        Self { status: problem.code().status(), retry_after: problem.delay() }
+    }
+}
+
+/// Whether what was asked is refused for what it says, which the page with it tells. What passes with time is told without it.
+pub fn is_mistake(problem: &Problem) -> bool {
+    problem.code().status().is_client_error() && problem.delay().is_none()
+}
+
 /// The reason why there is no page, for people.
 #[derive(Clone, Debug)]
 pub struct PageError {
-    status: StatusCode,
+    refused: Refused,
     text: String,
     code: &'static str,
 }
@@ -53,7 +99,7 @@ impl PageError {
     pub const UNREADABLE: Self = Self::new(StatusCode::BAD_REQUEST, "unreadable_form");
 
     const fn new(status: StatusCode, code: &'static str) -> Self {
-        Self { status, text: String::new(), code }
+        Self { refused: Refused { status, retry_after: None }, text: String::new(), code }
     }
 
     /// What happened, in the language of the visitor.
@@ -72,7 +118,7 @@ impl From<Problem> for PageError {
     fn from(problem: Problem) -> Self {
         match problem.code() {
             ProblemCode::RecordNotFound | ProblemCode::RouteUnknown => Self::NOT_FOUND,
-            code => Self { status: code.status(), text: problem.to_string(), code: code.as_str() },
+            code => Self { refused: Refused::from(&problem), text: problem.to_string(), code: code.as_str() },
         }
     }
 }
@@ -95,7 +141,7 @@ struct ErrorPage {
 impl IntoResponse for PageError {
     /// The page itself is written by [`complete`], which knows the visitor.
     fn into_response(self) -> Response {
-        let mut response = self.status.into_response();
+        let mut response = self.refused.status.into_response();
         response.extensions_mut().insert(self);
         response
     }
@@ -115,8 +161,8 @@ pub(super) async fn complete(State(console): State<Console>, request: Request, n
     if error.code == ProblemCode::FreshSignInRequired.as_str() {
         return Redirect::to(&with_query(CONFIRM, [("then", here.as_deref().unwrap_or(console.home))])).into_response();
     }
-    let page = ErrorPage { status: error.status.as_u16(), sentence: error.sentence(&ui), code: error.code, ui };
-    (error.status, Page(page)).into_response()
+    let page = ErrorPage { status: error.refused.status.as_u16(), sentence: error.sentence(&ui), code: error.code, ui };
+    error.refused.with(Page(page))
 }
 
 /// The page that a request is for; for a form, the page that has sent it, as browsers say for pages of this origin.

@@ -98,7 +98,13 @@ let typed = null;
 document.addEventListener('submit', async (event) => {
   const form = event.target;
   const main = form.closest('main');
-  if (form.method !== 'post' || !main || !document.querySelector(HEADER)) return;
+  if (form.method !== 'post' || !main) return;
+  if (!document.querySelector(HEADER)) {
+    // Nobody is signed in, so the browser sends it: once, if it is clicked twice.
+    if (event.timeStamp - (form.sentAt ?? -Infinity) < 2000) event.preventDefault();
+    else form.sentAt = event.timeStamp;
+    return;
+  }
   event.preventDefault();
   if (main.ariaBusy === 'true') return;
   main.ariaBusy = 'true';

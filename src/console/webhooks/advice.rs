@@ -1,12 +1,12 @@
 //! What the end of an attempt means, and what to do about it.
 
-use crate::webhooks::TlsReason;
+use crate::webhooks::{Fault, TlsReason};
 
-/// The advice for a handshake that failed for an unknown reason.
-const HANDSHAKE_FAILED: (&str, &str) = (
-    "The certificate is not trusted, or the TLS handshake failed.",
-    "Check that the certificate is valid for this name, has not expired and is sent with its intermediate certificates.",
-);
+/// What to do about a handshake that failed for an unknown reason.
+const HANDSHAKE_FAILED: &str =
+    "Check that the certificate is valid for this name, has not expired and is sent with its intermediate certificates.";
+/// What to do about headers that could not be read.
+const SEND_FEW_HEADERS: &str = "Answer with at most 100 short headers, each in a line of its own.";
 
 /// Two sentences for people: what happened, and the next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,40 +19,28 @@ pub struct Advice {
 
 /// The advice for an attempt that ended with this status, or with this word of the log and its reason.
 pub fn advise(status: Option<u16>, error: Option<&str>, reason: Option<&str>) -> Advice {
+    let ended = error.and_then(Fault::sentence).unwrap_or_default();
     let (what, next) = match (error, status) {
-        (Some("blocked"), _) => (
-            "The name leads to an address that deliveries may not go to.",
-            "Use an address that is reachable from the internet, or allow the network in the setting webhooks.allowed_networks.",
-        ),
-        (Some("dns"), _) => ("The host name does not resolve.", "Check the name in the URL, and the DNS records of its domain."),
-        (Some("connect"), _) => {
-            ("No connection could be made.", "Check that the server runs, listens on this port and lets this service through its firewall.")
+        (Some("blocked"), _) => {
+            (ended, "Use an address that is reachable from the internet, or allow the network in the setting webhooks.allowed_networks.")
         }
-        (Some("tls"), _) => advise_on_tls(reason),
-        (Some("timeout"), _) => {
-            ("There was no answer in time.", "Answer at once and work afterwards, or raise the timeout of the webhook.")
-        }
+        (Some("dns"), _) => (ended, "Check the name in the URL, and the DNS records of its domain."),
+        (Some("connect"), _) => (ended, "Check that the server runs, listens on this port and lets this service through its firewall."),
+        (Some("tls"), _) => advise_on_tls(reason).unwrap_or((ended, HANDSHAKE_FAILED)),
+        (Some("timeout"), _) => (ended, "Answer at once and work afterwards, or raise the timeout of the webhook."),
         (Some("too_slow" | "closed"), Some(200..=299)) => {
             ("The endpoint accepted it, but its answer was not complete.", "Send a short answer; 200 without a body is enough.")
         }
-        (Some("too_many_headers" | "bad_headers"), Some(200..=299)) => (
-            "The endpoint accepted it, but the headers of its answer could not be read.",
-            "Answer with at most 100 headers, each in a line of its own.",
-        ),
+        (Some("too_many_headers" | "bad_headers"), Some(200..=299)) => {
+            ("The endpoint accepted it, but the headers of its answer could not be read.", SEND_FEW_HEADERS)
+        }
         // The status line counts, whatever became of the rest.
         (Some("too_slow" | "closed" | "too_many_headers" | "bad_headers"), Some(_)) => return advise(status, None, None),
-        (Some("too_many_headers" | "bad_headers"), _) => {
-            ("The headers of the answer could not be read.", "Answer with at most 100 headers, each in a line of its own.")
-        }
-        (Some("too_slow"), _) => ("The answer was not complete in time.", "Send a short answer; 200 without a body is enough."),
-        (Some("closed"), _) => {
-            ("The connection was closed before there was a whole answer.", "Look at the log of the server, or of the proxy before it.")
-        }
-        (Some("unsigned"), _) => (
-            "Nothing was sent: the signing secret cannot be decrypted.",
-            "The application key has changed. Rotate the secret of the webhook.",
-        ),
-        (Some("interrupted"), _) => ("The worker ended before the result was recorded.", "Nothing: the delivery is tried again by itself."),
+        (Some("too_many_headers" | "bad_headers"), _) => (ended, SEND_FEW_HEADERS),
+        (Some("too_slow"), _) => (ended, "Send a short answer; 200 without a body is enough."),
+        (Some("closed"), _) => (ended, "Look at the log of the server, or of the proxy before it."),
+        (Some("unsigned"), _) => (ended, "The application key has changed. Rotate the secret of the webhook."),
+        (Some("interrupted"), _) => (ended, "Nothing: the delivery is tried again by itself."),
         (_, Some(200..=299)) => ("The endpoint accepted it.", ""),
         (_, Some(300..=399)) => {
             ("The endpoint redirects, and redirects are not followed.", "Use the final address as the URL of the webhook.")
@@ -73,9 +61,9 @@ pub fn advise(status: Option<u16>, error: Option<&str>, reason: Option<&str>) ->
     Advice { what, next }
 }
 
-/// What happened, and the next step, when TLS failed for this reason.
-fn advise_on_tls(reason: Option<&str>) -> (&'static str, &'static str) {
-    let Some(reason) = reason.and_then(|reason| reason.parse::<TlsReason>().ok()) else { return HANDSHAKE_FAILED };
+/// What happened, and the next step, when TLS failed for this reason; `None` if it is unknown.
+fn advise_on_tls(reason: Option<&str>) -> Option<(&'static str, &'static str)> {
+    let reason = reason?.parse::<TlsReason>().ok()?;
     let next = match reason {
         TlsReason::CertificateExpired => "Renew the certificate, and let the server load the new one.",
         TlsReason::CertificateNotYetValid => "Use a certificate that is valid now.",
@@ -84,17 +72,20 @@ fn advise_on_tls(reason: Option<&str>) -> (&'static str, &'static str) {
             "Let the server send its intermediate certificates, or name the authority in the setting webhooks.extra_root_certificates."
         }
         TlsReason::CertificateRevoked | TlsReason::CertificateInvalid => {
-            return ("The certificate is not valid.", "Replace the certificate, and let the server load the new one.");
+            return Some(("The certificate is not valid.", "Replace the certificate, and let the server load the new one."));
         }
         TlsReason::ClientCertificate => "Let the server accept requests to this address without one, and verify their signatures.",
         TlsReason::ProtocolTooOld => "Let the server speak TLS 1.2 or 1.3.",
         TlsReason::NotTls => "Check the port in the URL: it must be that of HTTPS.",
         TlsReason::Timeout => {
-            return ("The TLS handshake did not end in time.", "Check whether the server, or the proxy before it, has too much to do.");
+            return Some((
+                "The TLS handshake did not end in time.",
+                "Check whether the server, or the proxy before it, has too much to do.",
+            ));
         }
-        TlsReason::Other => return HANDSHAKE_FAILED,
+        TlsReason::Other => return None,
     };
-    (reason.sentence(), next)
+    Some((reason.sentence(), next))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::console::addresses::with_query;
 use crate::console::cell::Cell;
 use crate::console::charts::Sparkline;
 use crate::console::session::Visitor;
-use crate::console::shell::{Moment, Page, PageError, Ui};
+use crate::console::shell::{Moment, Page, PageError, Ui, is_mistake};
 use crate::console::webhooks::webhook::{Standing, Webhook};
 use crate::console::webhooks::{API, LIST};
 use crate::resources::Resource;
@@ -84,7 +84,7 @@ pub(super) async fn show(
     let (found, refusal) = match console.api.read::<Webhooks>(&caller, &with(&[], API)).await {
         Ok(found) => (found, None),
         // A filter that makes no sense is answered beside the filters.
-        Err(problem) if problem.code().status().is_client_error() && filtered => {
+        Err(problem) if is_mistake(&problem) && filtered => {
             (Webhooks { webhooks: Vec::new(), meta: Meta { next: None } }, Some(problem.to_string()))
         }
         Err(problem) => return Err(problem.into()),

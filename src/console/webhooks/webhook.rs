@@ -52,13 +52,24 @@ impl Standing {
         self.failing_since.is_some() && self.consecutive_failures > 0
     }
 
-    /// A sentence about what holds deliveries back; empty if nothing does.
-    fn held_back(&self, ui: &Ui) -> String {
+    /// A sentence about what holds deliveries back; `None` if nothing does.
+    fn held_back(&self, ui: &Ui) -> Option<String> {
         match self.silent_until {
-            Some(until) => ui.say(" The endpoint has asked to be left alone and is tried again {}.", [ui.at(&until).text()]),
-            None if self.circuit == "closed" => String::new(),
-            None => ui.t(" Most attempts are held back until one succeeds.").to_owned(),
+            Some(until) => Some(ui.say("The endpoint has asked to be left alone and is tried again {}.", [ui.at(&until).text()])),
+            None if self.circuit == "closed" => None,
+            None => Some(ui.t("Most attempts are held back until one succeeds.").to_owned()),
         }
+    }
+
+    /// The same for a delivery whose attempt is due at `due`.
+    fn holds(&self, ui: &Ui, due: DateTime<Utc>, is_replay: bool) -> Option<String> {
+        let applies = match self.silent_until {
+            // A retry may be due later than the silence ends.
+            Some(until) => until >= due,
+            // A circuit holds back nothing that somebody has sent again.
+            None => due <= ui.now() && !is_replay,
+        };
+        self.held_back(ui).filter(|_| applies)
     }
 }
 
@@ -88,19 +99,40 @@ impl Webhook {
                 ui.say("Paused {}. Deliveries are made and held: {} wait until you resume.", [since, standing.waiting()])
             }
             (_, _, Some(since)) if standing.is_failing() => {
-                let failures = standing.consecutive_failures.to_string();
-                ui.say("The last {} attempts failed, the first of them {}.", [failures, ui.at(&since).text()]) + &standing.held_back(ui)
+                let since = ui.at(&since).text();
+                let failing = match standing.consecutive_failures {
+                    1 => ui.say("The last attempt failed {}.", [since]),
+                    failures => ui.say("The last {} attempts failed, the first of them {}.", [failures.to_string(), since]),
+                };
+                and(failing, standing.held_back(ui))
             }
             // An endpoint can accept what was in flight when it asked for silence.
-            _ => self.healthy(ui, &standing.figures) + &standing.held_back(ui),
+            _ => and(self.healthy(ui, &standing.figures), standing.held_back(ui)),
+        }
+    }
+
+    /// What holds a delivery back whose attempt is due at `due`, in a sentence; `None` if nothing does.
+    pub(super) fn holds(&self, ui: &Ui, standing: &Standing, due: DateTime<Utc>, is_replay: bool) -> Option<String> {
+        match self.status.as_str() {
+            "paused" => Some(ui.t("The webhook is paused. The delivery is held until it is resumed.").to_owned()),
+            _ => standing.holds(ui, due, is_replay),
         }
     }
 
     fn healthy(&self, ui: &Ui, figures: &Figures) -> String {
-        match figures.success_rate {
-            None => ui.t("Nothing was sent in this period.").to_owned(),
-            Some(share) if share < 1.0 => ui.say("{} of {} attempts in this period succeeded.", [rate(share), number(figures.attempts)]),
-            Some(_) => ui.say("All {} attempts in this period succeeded.", [number(figures.attempts)]),
+        match (figures.success_rate, figures.attempts) {
+            (None, _) => ui.t("Nothing was sent in this period.").to_owned(),
+            (Some(share), 1) if share < 1.0 => ui.t("The only attempt in this period failed.").to_owned(),
+            (Some(_), 1) => ui.t("The only attempt in this period succeeded.").to_owned(),
+            (Some(share), attempts) if share < 1.0 => {
+                ui.say("{} of {} attempts in this period succeeded.", [rate(share), number(attempts)])
+            }
+            (Some(_), attempts) => ui.say("All {} attempts in this period succeeded.", [number(attempts)]),
         }
     }
+}
+
+/// One sentence, and another one behind it if there is one.
+fn and(sentence: String, other: Option<String>) -> String {
+    [Some(sentence), other].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }

@@ -13,6 +13,7 @@ use rcgen::{
 };
 
 use super::data_dir::open_data_dir;
+use super::workspace::replace;
 
 #[cfg(test)]
 mod tests;
@@ -145,8 +146,7 @@ fn open_key(path: &Path, certificate_path: &Path) -> Result<KeyPair, AuthorityEr
 /// Replaces the certificate atomically: a concurrent reader reads either the old or the new one.
 fn write_certificate(path: &Path, key: &KeyPair) -> Result<(), AuthorityError> {
     let certificate = parameters().self_signed(key).map_err(failed("signing its own certificate"))?;
-    let draft = path.with_extension("draft");
-    fs::write(&draft, certificate.pem()).and_then(|()| fs::rename(&draft, path)).map_err(refused(path))
+    replace(path, &certificate.pem(), 0o644).map_err(refused(path))
 }
 
 fn named(name: &str) -> DistinguishedName {

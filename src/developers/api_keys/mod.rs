@@ -74,6 +74,7 @@ impl Resource for ApiKeyRecord {
     const AREA: Area = Area::Integration;
     const READING: Scope = Scope::Admin;
     const WRITING: Scope = Scope::Admin;
+    const SHOWS_SECRET: bool = true;
     const REFUSALS: &'static [ProblemCode] = &[ProblemCode::ApiKeyTooStrong];
 }
 

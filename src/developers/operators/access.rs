@@ -24,7 +24,7 @@ pub(super) fn send_link_doc() -> OperationDoc {
     OperationDoc::new("Mail an operator a link to choose a password.")
         .explained(
             "Requires the scope `admin`. It is the invitation again, or a reset for an operator who has accepted theirs. The mail \
-                    before works no more once this one is sent."
+                    before works no more once this one is sent. An address is mailed three invitations and links an hour."
                 .to_owned(),
         )
         .taking_options(EmptyBody::schema())

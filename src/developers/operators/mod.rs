@@ -93,7 +93,10 @@ impl PublishesEvents for OperatorRecord {
             tell_of_role(transaction, change.record()).await?;
         }
         match change {
-            Change::Created(operator) => operators::queue_mail(transaction.conn(), operator.id, now).await?,
+            Change::Created(operator) => {
+                let whom = (operator.id, operator.fields.email.as_str());
+                operators::queue_for_company(transaction.conn(), operator.company, whom, now).await?;
+            }
             Change::Updated(before, after) => {
                 if before.is_serving_owner()
                     && !after.is_serving_owner()

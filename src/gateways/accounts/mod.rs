@@ -103,6 +103,7 @@ impl Resource for Gateway {
     /// A signing secret decides which payments are trusted, so the write scope for orders and positions is not enough.
     const WRITING: Scope = Scope::Admin;
     const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Business, Scope::Write)];
+    const LEADS_TO: &'static [&'static str] = &["driver", "settings", "secret_key", "signing_secret"];
 
     /// With its secret key, customers who save a card are made known to the gateway's account, with their proven contacts.
     fn reaches(&self, _: &Gateways) -> Vec<(Area, Scope)> {

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::http::StatusCode;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::callers::Caller;
 use crate::gateways::accounts::{Gateway, mode, signing_secret};
@@ -11,16 +11,25 @@ use crate::gateways::drivers::{self, Finding, ID_OF_TRANSACTION, Mode, PaymentUp
 use crate::gateways::genuine::OtherMode;
 use crate::gateways::state::Gateways;
 use crate::kernel::ids::GatewayId;
-use crate::kernel::json::JsonOptions;
+use crate::kernel::json::{self, JsonOptions};
 use crate::kernel::openapi::{OperationDoc, closed_object, object};
-use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::resources::{RecordTransaction, Resource, WriteRequest};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Test {
-    /// A body that the gateway might send. It is read but not verified, and nothing is recorded.
-    sample: Option<Map<String, Value>>,
+    /// A body that the gateway might send, as an object or as its text. It is read but not verified, and nothing is recorded.
+    sample: Option<Value>,
+}
+
+/// The sample as it is read. The text of a body may contain what no request may, so it is read as that of a callback is.
+fn read_as_sent(sample: Value) -> Result<Value, Problem> {
+    let body = match sample {
+        Value::String(text) => json::read_evidence(text.as_bytes()),
+        other => Some(other),
+    };
+    body.filter(Value::is_object).ok_or_else(|| FieldErrors::one("sample", "This must be a JSON object, or the text of one."))
 }
 
 pub fn doc() -> OperationDoc {
@@ -31,7 +40,8 @@ pub fn doc() -> OperationDoc {
     let mut contents = object([("gateway_transaction_id", text()), ("facts", json!({ "type": "array", "items": fact }))]);
     contents["type"] = json!(["object", "null"]);
     let answer = object([("ok", is_ok()), ("checks", json!({ "type": "array", "items": finding })), ("contents", contents)]);
-    let sample = json!({ "type": ["object", "null"], "description": "A body that the gateway might send." });
+    let described = "A body that the gateway might send: an object, or a text that is read as kindly as the body of a callback.";
+    let sample = json!({ "type": ["object", "string", "null"], "description": described });
     OperationDoc::new("Check the configuration of a gateway, and how a sample callback is read.")
         .taking_options(closed_object(&[], [("sample", sample)]))
         .answering(StatusCode::OK, answer)
@@ -42,6 +52,7 @@ pub async fn test(
     WriteRequest { state: gateways, caller, id }: WriteRequest<Gateway>,
     JsonOptions(Test { sample }): JsonOptions<Test>,
 ) -> Result<Json<Value>, Problem> {
+    let sample = sample.map(read_as_sent).transpose()?;
     let Tested { checks, contents } = gateways.test(&caller, id, sample).await?;
     Ok(Json(json!({ "ok": checks.iter().all(|check| check.ok), "checks": checks, "contents": contents })))
 }
@@ -55,7 +66,7 @@ struct Tested {
 
 impl Gateways {
     /// Checks the configuration of a gateway, and how a sample callback is read.
-    async fn test(&self, caller: &Caller, id: GatewayId, sample: Option<Map<String, Value>>) -> Result<Tested, Problem> {
+    async fn test(&self, caller: &Caller, id: GatewayId, sample: Option<Value>) -> Result<Tested, Problem> {
         Gateway::require(caller, Gateway::writing())?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let gateway = transaction.find::<Gateway>(id).await?.ok_or(ProblemCode::RecordNotFound)?.fields;
@@ -72,7 +83,7 @@ impl Gateways {
                 checks = account.check(transaction.now);
                 if let Some(sample) = sample {
                     let mode = mode(&self.key, id, gateway.secret_key.as_deref());
-                    let (found, update) = read_sample(account.read(&Value::Object(sample)), mode);
+                    let (found, update) = read_sample(account.read(&sample), mode);
                     checks.extend(found);
                     // The settings may show it as well as the sample.
                     checks.dedup_by(|check, before| check.subject == before.subject);

@@ -22,6 +22,7 @@
 //! [`facts`]: crate::gateways::facts
 
 mod documentation;
+mod reason;
 mod receive;
 mod record;
 mod redaction;
@@ -34,7 +35,7 @@ use axum::Router;
 use axum::extract::FromRef;
 use axum::http::Method;
 
-use crate::companies::Companies;
+use crate::companies::{Companies, RequestLimits};
 use crate::gateways::state::Gateways;
 use crate::kernel::request_body::LargerBody;
 use crate::kernel::routing::post;
@@ -42,6 +43,7 @@ use crate::resources::Extension;
 
 pub use documentation::description;
 pub use record::{CallbackRecord, export_callbacks};
+pub use refusal::MAX_KEPT_BODY_LEN;
 
 /// Maximum length of a callback body (decisions, section 1).
 const BODY_LIMIT: usize = 1024 * 1024;
@@ -56,6 +58,7 @@ pub fn receiving_routes<S>() -> Router<S>
 where
     Gateways: FromRef<S>,
     Companies: FromRef<S>,
+    RequestLimits: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
     Router::new().route(WITH_KEY, post(receive::with_key)).route(WITHOUT_KEY, post(receive::without_key))

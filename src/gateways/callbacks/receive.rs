@@ -10,7 +10,8 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::callers::{Area, Caller, Scope};
+use crate::callers::{Area, Caller, Party, Scope};
+use crate::companies::RequestLimits;
 use crate::gateways::callbacks::refusal::CallbackRefusal;
 use crate::gateways::callbacks::resolve::{self, Hints};
 use crate::gateways::drivers::{Incoming, NotUnderstood};
@@ -41,6 +42,7 @@ struct Sent {
 /// `POST /webhooks`: the API key determines the company, and the gateway must be one of its gateways.
 pub async fn with_key(
     State(gateways): State<Gateways>,
+    State(limits): State<RequestLimits>,
     caller: Caller,
     client: ClientAddress,
     headers: HeaderMap,
@@ -48,13 +50,18 @@ pub async fn with_key(
 ) -> Result<Response, Problem> {
     caller.require(Area::Business, Scope::Callbacks)?;
     let counted = caller.who.id().unwrap_or_else(|| caller.company.uuid());
-    let taking = async { gateways.take_from_company(&caller, headers, read(body).await?).await };
+    let party = caller.party().ok_or(ProblemCode::ApiKeyInvalid)?;
+    let taking = async {
+        let body = limits.receive(caller.company, &party, body).await?;
+        gateways.take_from_company(&caller, headers, body).await
+    };
     gateways.throttled((counted, client), taking).await
 }
 
 /// `POST /webhooks/{gateway}`: for gateways that cannot send an API key.
 pub async fn without_key(
     State(gateways): State<Gateways>,
+    State(limits): State<RequestLimits>,
     Path(gateway): Path<String>,
     request: RequestId,
     client: ClientAddress,
@@ -64,12 +71,11 @@ pub async fn without_key(
     let id: GatewayId = gateway.parse().map_err(|_| ProblemCode::GatewayNotConfigured)?;
     // Before the body, so that a stranger has none received without knowing a gateway.
     let found = gateways.find_named(id, client).await?;
-    let taking = async { gateways.take_from_gateway(found, request, headers, read(body).await?).await };
+    let taking = async {
+        let body = limits.receive(found.company, &Party::Gateway(id), body).await?;
+        gateways.take_from_gateway(found, request, headers, body).await
+    };
     gateways.throttled((id.uuid(), client), taking).await
-}
-
-async fn read(body: Unread<Bytes>) -> Result<Bytes, Problem> {
-    body.read().await.map_err(|refused| ProblemCode::of_status(refused.status()).into())
 }
 
 impl Gateways {
@@ -117,7 +123,7 @@ impl Gateways {
     /// Returns the gateway that a request without a key names, or refuses it: without a gateway there is no company to record the
     /// callback for. Unknown gateways are limited, because each is a look-up in the database that needs no key.
     async fn find_named(&self, id: GatewayId, client: ClientAddress) -> Result<Arc<OpenGateway>, Problem> {
-        let limited = self.unknown_gateways.look_up(client.network(), self.find_active(id)).await;
+        let limited = self.unknown_gateways.look_up(client.network(), &id, self.find_active(id)).await;
         let (found, _) = limited.map_err(|status| status.problem())?;
         Ok(found?.ok_or(ProblemCode::GatewayNotConfigured)?)
     }

@@ -3,14 +3,16 @@
 use serde_json::{Map, Value, json};
 
 use crate::callers::{Area, Caller};
+use crate::gateways::callbacks::reason::CallbackReason;
 use crate::gateways::callbacks::redaction::redacted;
 use crate::gateways::ledger::{self, Status};
 use crate::gateways::state::Gateways;
 use crate::kernel::clock::timestamp;
 use crate::kernel::database::Connection;
 use crate::kernel::ids::{CallbackId, CompanyId, CustomerId, GatewayId};
+use crate::kernel::json::evidence_text;
 use crate::members;
-use crate::resources::{Instant, LoggedWord, Record, Reference, Resource};
+use crate::resources::{Instant, Record, Reference, Resource, Word};
 
 crate::read_only! {
     /// A callback as the ledger shows it.
@@ -29,7 +31,7 @@ crate::read_only! {
         status: Status,
         /// Why the callback was refused, ignored or failed, or was understood only in part, as a word.
         #[filtered]
-        reason: Option<LoggedWord>,
+        reason: Option<Word<CallbackReason>>,
         /// Why the callback was refused, ignored or failed, or what of it was not understood, in sentences.
         detail: Option<String>,
         /// The length of the body, in bytes.
@@ -62,7 +64,7 @@ impl Resource for CallbackRecord {
     async fn details(_: &Gateways, _: &Caller, conn: &mut Connection, callback: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let body = ledger::find_body(conn, callback.id).await?;
         let payments = ledger::list_payments(conn, callback.id).await?;
-        Ok(members! { "body": redacted(&String::from_utf8_lossy(&body)), "payments": payments })
+        Ok(members! { "body": redacted(&evidence_text(&body)), "payments": payments })
     }
 }
 
@@ -70,7 +72,7 @@ impl Resource for CallbackRecord {
 pub async fn export_callbacks(conn: &mut Connection, company: CompanyId, customer: CustomerId) -> Result<Value, sqlx::Error> {
     let callbacks = ledger::list_of_customer(conn, company, customer).await?;
     let shown = callbacks.into_iter().map(|callback| {
-        let body = redacted(&String::from_utf8_lossy(&callback.body));
+        let body = redacted(&evidence_text(&callback.body));
         json!({ "id": callback.id, "type": callback.kind, "created_at": timestamp(callback.created_at), "body": body })
     });
     Ok(shown.collect())

@@ -11,8 +11,8 @@ use crate::kernel::ids::{CallbackId, CompanyId, GatewayId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit;
 
-/// The length of the beginning of a body that is kept, in bytes.
-const MAX_KEPT_BODY_LEN: usize = 4096;
+/// The length of the beginning of a refused body that is kept, in bytes.
+pub const MAX_KEPT_BODY_LEN: usize = 4096;
 const REFUSAL_RETENTION: TimeDelta = TimeDelta::days(14);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::gateways::credential::{GatewaySigningSecret, SecretKey};
 use crate::gateways::facts::Fact;
+use crate::gateways::money::Currency;
 
 /// A kind of gateway.
 pub trait GatewayDriver: fmt::Debug + Send + Sync {
@@ -142,8 +143,18 @@ impl Mode {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remarks(Vec<String>);
 
-/// How much of a value is shown in a remark, in characters.
+/// How much of a value is shown in a sentence, in characters.
 const SHOWN: usize = 60;
+
+/// The beginning of a value, as a sentence shows it.
+pub fn shown(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let beginning: String = text.chars().take(SHOWN).collect();
+    format!("{beginning:?}")
+}
 
 impl Remarks {
     /// Adds a sentence, once.
@@ -155,16 +166,23 @@ impl Remarks {
 
     /// Reads the id of an `order` or a `customer` of the company. Another value is remarked upon.
     pub fn id<T: FromStr>(&mut self, of: &str, value: Option<&Value>) -> Option<T> {
-        let text = match value? {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
+        let value = value?;
+        let id = match value {
+            Value::String(text) => text.parse().ok(),
+            other => other.to_string().parse().ok(),
         };
-        let id = text.parse().ok();
         if id.is_none() {
-            let shown: String = text.chars().take(SHOWN).collect();
-            self.add(format!("The {of} {shown:?} is none of Portico's ids."));
+            self.add(format!("The {of} {} is none of Portico's ids.", shown(value)));
         }
         id
+    }
+
+    /// What was read; what could not be is remarked upon.
+    pub fn or_remark<T>(&mut self, read: Result<Option<T>, NotUnderstood>) -> Option<T> {
+        read.unwrap_or_else(|NotUnderstood(why)| {
+            self.add(why);
+            None
+        })
     }
 
     /// All of them; `None` if there is nothing to remark.
@@ -256,6 +274,12 @@ impl<'a> Incoming<'a> {
 /// Whether a value of a body counts as missing: gateways send blank texts for values that they do not have.
 pub fn is_blank(value: &Value) -> bool {
     value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty())
+}
+
+/// The currency that a callback names.
+pub fn read_currency(named: &Value) -> Result<Currency, NotUnderstood> {
+    let currency = named.as_str().and_then(|text| text.trim().parse().ok());
+    currency.ok_or_else(|| NotUnderstood(format!("The currency {} is no code of three letters.", shown(named))))
 }
 
 /// Parses the settings of a driver; the error names the path of the setting.

@@ -10,7 +10,7 @@ mod manual;
 
 pub use interface::{
     Account, Finding, GatewayDriver, ID_OF_TRANSACTION, Incoming, Mode, NotUnderstood, PaymentUpdate, Reading, Remarks, SettingsError,
-    SignatureError, TRIAL, is_blank, parse_settings, signing_key, try_out,
+    SignatureError, TRIAL, is_blank, parse_settings, read_currency, shown, signing_key, try_out,
 };
 
 /// All drivers. A new driver is added here.

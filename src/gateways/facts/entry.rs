@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
 use crate::events::NewEvent;
-use crate::gateways::facts::{Fact, FactKind, KnownFacts, Normalised, State};
+use crate::gateways::facts::{DueEvent, Fact, FactKind, KnownFacts, State};
 use crate::kernel::ids::{CallbackId, CompanyId, GatewayId, PaymentId};
 use crate::kernel::request_id::RequestId;
 use crate::kernel::traces::TraceContext;
@@ -73,7 +73,7 @@ impl<'a> Entry<'a> {
         let (mut facts, mut due) = (Vec::new(), Vec::new());
         for report in reports {
             for (position, fact) in (0..).zip(&report.facts) {
-                due.extend(known.add(fact).into_iter().map(|(normalised, amount)| Due { report, normalised, amount, fact }));
+                due.extend(known.add(fact).into_iter().map(|due| Due { report, due }));
                 let sequence = i32::try_from(known.number()).expect("two billion facts do not fit into memory");
                 facts.push(NewFact { payment, sequence, report, position, fact: fact.clone() });
             }
@@ -84,26 +84,23 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// An event that became due by a fact.
+/// An event that became due by a report.
 struct Due<'a> {
     report: &'a Report<'a>,
-    normalised: Normalised,
-    /// The amount of the refund, dispute or payment, as far as the fact says so.
-    amount: Option<i64>,
-    fact: &'a Fact,
+    due: DueEvent,
 }
 
 impl Due<'_> {
     fn event(self, payment: PaymentId, state: &State) -> NewEvent {
         let Report { company, request, trace, .. } = *self.report;
-        let (name, subject) = (self.normalised.event(), Some(payment.uuid()));
+        let (name, subject) = (self.due.normalised.event(), Some(payment.uuid()));
         NewEvent { company, name, subject, owner: None, request, trace, data: self.data(payment, state).into() }
     }
 
     /// The `data` of a normalised event (decisions, sections 7 and 8). Values that the fact lacks come from the payment. `payment` is the state that
     /// follows from everything known when the event was published, so a subscriber sees when the event tells of what the payment has passed.
     fn data(&self, payment: PaymentId, state: &State) -> Map<String, Value> {
-        let Self { report, fact, .. } = self;
+        let Self { report, due: DueEvent { fact, normalised, amount } } = self;
         // A total is of all refunds and names none of them.
         let reference = Some(&fact.reference).filter(|reference| !reference.is_empty() && fact.kind != FactKind::RefundedInAll);
         let mut data = members! {
@@ -112,8 +109,8 @@ impl Due<'_> {
             "uuid": payment.uuid(),
             "gateway": report.gateway,
             "gateway_transaction_id": report.transaction,
-            "status": self.normalised.status(),
-            "amount": self.amount.or(state.amount),
+            "status": normalised.status(),
+            "amount": amount.or(state.amount),
             "currency": fact.currency.as_ref().or(state.currency.as_ref()),
             "payment": {
                 "status": state.status,

@@ -14,7 +14,8 @@ pub struct Fact {
     /// The amount of the refund, dispute or payment, in minor units; of a [`FactKind::RefundedInAll`] fact, the part of the total that
     /// is new, if the gateway says so.
     pub amount: Option<i64>,
-    /// The total of all refunds of the payment so far, if the gateway reports only that; in minor units. It counts what was released, too.
+    /// The total of all refunds of the payment so far, if the gateway reports only that; in minor units. It counts what was released, too. Of a
+    /// [`FactKind::AuthorisationReleased`] fact, what had been authorised.
     pub total: Option<i64>,
     /// The currency of the amounts.
     pub currency: Option<Currency>,
@@ -38,7 +39,7 @@ pub enum FactKind {
     /// The payment succeeded, or a part of it was captured.
     PaymentSucceeded,
     /// An authorised amount was released without being paid. The gateway counts it among the refunds: in their total, and as a refund of its
-    /// own if it reports each.
+    /// own if it reports each. In a callback that tells of a capture as well, it comes first.
     AuthorisationReleased,
     /// A refund is being processed.
     RefundPending,
@@ -52,7 +53,7 @@ pub enum FactKind {
     SetupSucceeded,
     /// The payer's bank asks about the payment, which may become a dispute. No money has moved.
     InquiryOpened,
-    /// The inquiry ended without a dispute.
+    /// The inquiry ended without a dispute, or the dispute was prevented before it was filed.
     InquiryClosed,
     /// The payer disputes the payment.
     DisputeCreated,

@@ -9,4 +9,4 @@ mod state;
 
 pub use entry::{Entry, NewFact, Report};
 pub use fact::{Fact, FactKind, Normalised};
-pub use state::{Dispute, Kind, KnownFacts, State, Status};
+pub use state::{Dispute, DueEvent, Kind, KnownFacts, State, Status};

@@ -12,12 +12,13 @@ const UNREADABLE: char = char::REPLACEMENT_CHARACTER;
 /// Reads a body; `None` only if it is not JSON at all.
 ///
 /// A byte order mark is left out, and bytes that are not UTF-8 are read as Latin-1. Halves of surrogate pairs and NUL become U+FFFD, and values
-/// below a hundred levels become null. Numbers keep their digits, however large they are.
+/// below a hundred levels become null, and so do `NaN` and `Infinity`. Numbers keep their digits, however large they are.
 pub fn read_evidence<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
-    parse(bytes).ok().or_else(|| serde_json::from_str(&mended(&decoded(bytes))).ok())
+    parse(bytes).ok().or_else(|| serde_json::from_str(&mended(&evidence_text(bytes))).ok())
 }
 
-fn decoded(bytes: &[u8]) -> String {
+/// The text of a body, as [`read_evidence`] reads it: without a byte order mark, and with bytes that are not UTF-8 as Latin-1.
+pub fn evidence_text(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).utf8_chunks() {
         text.push_str(chunk.valid());
@@ -33,6 +34,10 @@ fn mended(json: &str) -> String {
         let begin = out.len();
         let mut after = &rest[first.len_utf8()..];
         match first {
+            '-' | 'I' | 'N' if no_number(rest).is_some() => {
+                out.push_str("null");
+                after = no_number(rest).unwrap_or(after);
+            }
             '"' => after = mend_text(after, &mut out),
             '-' | '0'..='9' => {
                 let length = rest.bytes().position(|byte| !numbers::is_of_number(byte)).unwrap_or(rest.len());
@@ -57,6 +62,11 @@ fn mended(json: &str) -> String {
         rest = after;
     }
     out
+}
+
+/// What stands behind a word that some libraries write for a number that JSON does not have.
+fn no_number(json: &str) -> Option<&str> {
+    ["NaN", "Infinity", "-Infinity"].into_iter().find_map(|word| json.strip_prefix(word))
 }
 
 /// Adds the text that begins behind a quotation mark, and returns the rest.
@@ -121,6 +131,8 @@ mod tests {
             "\"a\0b\"",
             "1e999",
             "-1e-999",
+            "NaN",
+            "[-Infinity,Infinity]",
             "\"line\nline\"",
             r#""C:\path""#,
             r#""\uzzzz""#,

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use crate::kernel::problem::{Problem, ProblemCode, Sentence};
 use crate::kernel::request_body::must_be_plain;
 
-pub use evidence::read_evidence;
+pub use evidence::{evidence_text, read_evidence};
 use objects::Objects;
 pub use objects::is_missing;
 

@@ -14,6 +14,7 @@ use axum::http::{HeaderValue, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
+use tokio::task::yield_now;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -98,17 +99,23 @@ async fn request_context(State(state): State<Arc<(Surroundings, Duration)>>, mut
             if let Some(problem) = head::refuse(&request) {
                 return problem.into_response();
             }
-            match surroundings.body_limits.bound(request, route, client.network(), &arrival).await {
+            match surroundings.body_limits.bound(request, route, &arrival) {
                 Ok(request) => next.run(request).await,
                 Err(problem) => problem.into_response(),
             }
         };
         let response = match timeout(*time_limit, handled).await {
+            Ok(_) if arrival.is_too_large() => Problem::from(ProblemCode::BodyTooLarge).into_response(),
             Ok(response) => response,
             Err(_) if arrival.is_awaited() => Problem::from(ProblemCode::RequestTimeout).into_response(),
             Err(_) => Problem::from(ProblemCode::Overloaded).into_response(),
         };
         unanswered.answer();
+        if arrival.is_left() {
+            // The connection notices before the response that nobody reads the rest. It takes what has arrived already, and otherwise tells the client
+            // that it closes: another request on it would break.
+            yield_now().await;
+        }
         let took = began.elapsed();
         access_log::write(access_log, route, response.status(), took, &key);
         (response, took)

@@ -106,6 +106,11 @@ impl Problem {
         self.0.fields.iter().map(|(field, sentences)| (field.clone(), say(sentences))).collect()
     }
 
+    /// The seconds after which it is worth while to try again, if the problem passes with time.
+    pub fn delay(&self) -> Option<u64> {
+        self.0.retry_after
+    }
+
     /// The problem document, with the request id.
     pub fn body(&self, request_id: &str) -> Value {
         self.body_in(Language::English, request_id)

@@ -2,16 +2,24 @@
 //!
 //! An attempt is counted before it is made, so that parallel attempts cannot exceed the limit together, and refunded when it succeeds:
 //! successful callers are never limited by their own attempts.
+//!
+//! What was found before is looked up whatever the limit says: one client of a network that tries what does not exist would otherwise keep out the
+//! others, whose keys are good.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use quick_cache::sync::Cache;
 
 use crate::kernel::limit_key::{LimitKey, of_larger};
 use crate::kernel::rate_limit::RateLimitStatus;
 
 const MINUTE: Duration = Duration::from_secs(60);
+/// How much of what was found is remembered.
+const REMEMBERED: usize = 10_000;
 
 /// A limit of failures for each caller, identified by `K`, and for the larger network of a client. Clones share the counters.
 #[derive(Clone, Debug)]
@@ -19,6 +27,14 @@ pub struct FailureLimiter<K> {
     limit: NonZeroU32,
     /// When the last failure of each caller expires. They expire one after the other, each a minute divided by the limit later.
     expires_at: Arc<Mutex<HashMap<K, Instant>>>,
+    found: Arc<Found>,
+}
+
+/// What was found, by a hash whose key nobody knows.
+#[derive(Debug)]
+struct Found {
+    hasher: RandomState,
+    hashes: Cache<u64, ()>,
 }
 
 /// The result of a look-up within the limit, and the caller's status.
@@ -27,7 +43,8 @@ type LookedUp<T, E> = (Result<Option<T>, E>, RateLimitStatus);
 impl<K: LimitKey> FailureLimiter<K> {
     /// Allows `failures_per_minute` per caller, in bursts of up to the same number.
     pub fn new(failures_per_minute: NonZeroU32) -> Self {
-        Self { limit: failures_per_minute, expires_at: Arc::default() }
+        let found = Found { hasher: RandomState::new(), hashes: Cache::new(REMEMBERED) };
+        Self { limit: failures_per_minute, expires_at: Arc::default(), found: Arc::new(found) }
     }
 
     /// Counts an attempt of `caller` as failed, if the limit allows one.
@@ -52,21 +69,32 @@ impl<K: LimitKey> FailureLimiter<K> {
         }
     }
 
-    /// Runs a look-up that fails by finding nothing; an error is no failure of the caller. Returns the status if the limit is exceeded.
+    /// Looks `what` up, which fails by finding nothing; an error is no failure of the caller. Returns the status if the limit is exceeded and it was
+    /// not found before.
     pub async fn look_up<T, E>(
         &self,
         caller: K,
+        what: &impl Hash,
         look_up: impl Future<Output = Result<Option<T>, E>>,
     ) -> Result<LookedUp<T, E>, RateLimitStatus>
     where
         K: Copy,
     {
+        let Found { hasher, hashes } = &*self.found;
+        let what = hasher.hash_one(what);
         let status = self.hit(&caller);
-        if !status.allowed {
+        if !status.allowed && hashes.get(&what).is_none() {
             return Err(status);
         }
         let found = look_up.await;
-        if !matches!(found, Ok(None)) {
+        match found {
+            Ok(Some(_)) => hashes.insert(what, ()),
+            Ok(None) => {
+                hashes.remove(&what);
+            }
+            Err(_) => {}
+        }
+        if status.allowed && !matches!(found, Ok(None)) {
             self.refund(&caller);
         }
         Ok((found, status))
@@ -137,6 +165,23 @@ mod tests {
             assert!(limiter.hit(&"ada").allowed);
             limiter.refund(&"ada");
         }
+    }
+
+    #[tokio::test]
+    async fn what_was_found_before_is_looked_up_whatever_the_limit_says() {
+        let limiter = limiter();
+        let look_up = async |what: &str, found: Option<()>| {
+            let looked_up = limiter.look_up("ada", &what, async { Ok::<_, ()>(found) }).await;
+            looked_up.ok().map(|(found, _)| found.unwrap().is_some())
+        };
+        assert_eq!(look_up("good", Some(())).await, Some(true));
+        for _ in 0..3 {
+            assert_eq!(look_up("made up", None).await, Some(false));
+        }
+        assert_eq!((look_up("made up", None).await, look_up("another good one", Some(())).await), (None, None));
+        assert_eq!(look_up("good", Some(())).await, Some(true));
+        // Once it is gone, it is like what nobody has found.
+        assert_eq!((look_up("good", None).await, look_up("good", None).await), (Some(false), None));
     }
 
     #[test]

@@ -34,6 +34,14 @@ pub use resealing::{Batch, Resealing};
 /// What a change is answered, beside the field of the secret, if the stored one does not open for the address that there is now.
 pub const SEND_AGAIN: &str = "Send the value again: the stored one is for another address, or cannot be decrypted.";
 
+/// Stands for a value that is not shown.
+pub const MASK: &str = "********";
+
+/// Whether a text is no secret but a mask, which somebody has copied in its place.
+pub fn is_mask(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte == b'*')
+}
+
 /// A column whose values are sealed, each for its own row. Null stands for no value.
 #[derive(Clone, Copy, Debug)]
 pub struct SealedColumn {

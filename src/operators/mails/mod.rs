@@ -13,10 +13,12 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::companies;
 use crate::contact::EmailAddress;
+use crate::kernel::crypto::sha256;
 use crate::kernel::database::Connection;
-use crate::kernel::ids::OperatorId;
+use crate::kernel::ids::{CompanyId, OperatorId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::rate_limit::{self, Rule};
 use crate::operators::mails::letter::Occasion;
 use crate::operators::mails::queries::Due;
 use crate::operators::one_time_link::OneTimeLink;
@@ -39,6 +41,26 @@ const EVERY: Duration = Duration::from_secs(2);
 const LEASE: TimeDelta = TimeDelta::minutes(5);
 /// When a mail is tried again, in minutes after each failure.
 const RETRIES: [i64; 3] = [1, 5, 30];
+
+/// How often a company has one address mailed: it chooses the address, and whose it is has not been asked. Those that were sent work.
+const BY_COMPANY: Rule = Rule { limit: 3, window: TimeDelta::hours(1) };
+
+/// Stores a mail that the company asks for: an invitation, or a link for somebody who is an operator already.
+pub async fn queue_for_company(
+    conn: &mut Connection,
+    company: CompanyId,
+    (operator, email): (OperatorId, &str),
+    now: DateTime<Utc>,
+) -> Result<(), Problem> {
+    // An operator who is deleted and invited again has the same address.
+    let bucket = format!("operator_mail:company:{company}:{}", hex::encode(sha256(email)));
+    let asked = rate_limit::hit(conn, &bucket, BY_COMPANY, now).await?;
+    if !asked.allowed {
+        let limit = BY_COMPANY.limit;
+        return Err(asked.problem().detail(format!("An address is mailed {limit} links an hour. The latest of them works.")));
+    }
+    Ok(queue(conn, operator, now).await?)
+}
 
 /// Stores a mail to the operator, in place of one that was not sent yet.
 pub async fn queue(conn: &mut Connection, operator: OperatorId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
@@ -64,7 +86,7 @@ impl Operators {
         });
     }
 
-    /// Sends the notices and mails that are due. Notices come first: they are limited, while anybody who administers makes as many invitations as
+    /// Sends the notices and mails that are due. Notices come first: they are limited, while anybody who administers invites as many addresses as
     /// they like.
     pub async fn send_mails(&self) -> Result<(), sqlx::Error> {
         self.send_notices().await?;

@@ -5,7 +5,8 @@
 //! links in mails that look like it, and nothing that a thief can word, such as the name of a browser or of a key.
 //!
 //! Nor is it a weapon: an operator gets a few notices of a kind on one day. The limit is one of each kind, so that nobody hides a change behind a
-//! flood of something else.
+//! flood of something else. Nor does anybody behind a flood of the same kind: what owners are told of is never dropped. Beyond the limit, it is
+//! gathered into one mail for some minutes.
 
 mod queries;
 mod words;
@@ -15,15 +16,18 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::companies;
 use crate::contact::EmailAddress;
 use crate::kernel::database::Connection;
-use crate::kernel::ids::{CompanyId, LetterId, OperatorId};
+use crate::kernel::ids::{CompanyId, OperatorId};
 use crate::kernel::rate_limit::{self, Rule};
-use crate::operators::notices::queries::Due;
+use crate::operators::notices::queries::{Due, NewNotice};
+use crate::operators::notices::words::Happening;
 use crate::operators::queries as operators;
 use crate::operators::state::Operators;
 use crate::providers::mail::Letter;
 
-/// How many notices of one kind an operator gets.
+/// How many notices of one kind an operator gets at once.
 const LIMIT: Rule = Rule { limit: 10, window: TimeDelta::days(1) };
+/// The time for which notices beyond the limit are gathered.
+const GATHERED_FOR: TimeDelta = TimeDelta::minutes(5);
 /// Longer than the timeout of sending a mail.
 const LEASE: TimeDelta = TimeDelta::minutes(5);
 /// When a notice is tried again, in minutes after each failure.
@@ -49,6 +53,8 @@ pub enum Notice {
     Role,
     /// An API key with the scope `admin` was made or changed. The detail is its id.
     AdminKey,
+    /// An operator has made or moved something that leads elsewhere: a webhook, a provider. The detail is the id of the record.
+    Destination,
 }
 
 impl Notice {
@@ -63,8 +69,20 @@ impl Notice {
             Self::Provider => "provider",
             Self::Role => "role",
             Self::AdminKey => "admin_key",
+            Self::Destination => "destination",
         }
     }
+
+    /// Whether each one says something else, about others than the operator who is told. Whoever knows of ten does not know the eleventh.
+    fn is_of_others(self) -> bool {
+        matches!(self, Self::Role | Self::AdminKey | Self::Destination)
+    }
+}
+
+/// When a notice is sent that is beyond the limit: with all others of these minutes, at their end.
+fn end_of_gathering(now: DateTime<Utc>) -> DateTime<Utc> {
+    let since = TimeDelta::milliseconds(now.timestamp_millis().rem_euclid(GATHERED_FOR.num_milliseconds()));
+    now - since + GATHERED_FOR
 }
 
 /// Tells an operator what happens to their access in this transaction.
@@ -76,10 +94,14 @@ pub(super) async fn tell(
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
     let bucket = format!("operator_notices:{operator}:{}", about.as_str());
-    if rate_limit::hit(conn, &bucket, LIMIT, now).await?.allowed {
-        queries::store_notice(conn, LetterId::new(now), operator, about, detail, now).await?;
-    }
-    Ok(())
+    let due_at = if rate_limit::hit(conn, &bucket, LIMIT, now).await?.allowed {
+        now
+    } else if about.is_of_others() {
+        end_of_gathering(now)
+    } else {
+        return Ok(());
+    };
+    queries::store_notice(conn, NewNotice { operator, about, detail, happened_at: now, due_at }).await
 }
 
 /// Tells the owners of a company who can sign in, and the operator whom it concerns. An owner who does it is told as well: it may be somebody
@@ -108,36 +130,54 @@ impl Operators {
     pub(super) async fn send_notices(&self) -> Result<(), sqlx::Error> {
         loop {
             let now = self.clock.now();
-            let due = queries::claim_notice(&mut self.pool.acquire().await?, now, now + LEASE).await?;
-            let Some(due) = due else { return Ok(()) };
-            self.send_notice(due, now).await?;
+            let due = queries::claim_notices(&mut self.pool.acquire().await?, now, now + LEASE).await?;
+            let Some(first) = due.first() else { return Ok(()) };
+            self.send_gathered(first, &due, now).await?;
         }
     }
 
-    async fn send_notice(&self, due: Due, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-        let Due { id, operator, email, name, language, company, about, detail, happened_at, failures } = due;
+    /// Sends notices of one kind to one operator in one mail: that of `first`, and others that were gathered with it.
+    async fn send_gathered(&self, first: &Due, due: &[Due], now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+        let (operator, about, ids) = (first.operator, first.about, due.iter().map(|notice| notice.id).collect::<Vec<_>>());
         let mut conn = self.pool.acquire().await?;
-        let company = companies::company_name(&mut conn, company).await?;
+        let company = companies::company_name(&mut conn, first.company).await?;
         // Without a mail server nobody is told, and nothing piles up.
-        let (Ok(to), true) = (EmailAddress::parse(&email), self.mail.is_available()) else {
-            return queries::delete_notice(&mut conn, id).await;
+        let (Ok(to), true) = (EmailAddress::parse(&first.email), self.mail.is_available()) else {
+            return queries::delete_notices(&mut conn, &ids).await;
         };
         drop(conn);
-        let written = words::write(language, name.as_deref(), &company, about, detail.as_deref().unwrap_or_default(), happened_at);
+        let happenings: Vec<_> =
+            due.iter().map(|notice| Happening { detail: notice.detail.as_deref().unwrap_or_default(), at: notice.happened_at }).collect();
+        let written = words::write(first.language, first.name.as_deref(), &company, about, &happenings);
         let letter = Letter { to: &to, subject: &written.subject, text: &written.text, html: None, code: None, at: now };
         let sent = self.mail.send(letter).await;
         let mut conn = self.pool.acquire().await?;
+        // Those that were gathered have failed together.
+        let failures = first.failures;
         let retry = usize::try_from(failures).ok().and_then(|failures| RETRIES.get(failures));
         match (sent, retry) {
-            (Ok(()), _) => queries::delete_notice(&mut conn, id).await,
+            (Ok(()), _) => queries::delete_notices(&mut conn, &ids).await,
             (Err(_), Some(minutes)) => {
                 tracing::warn!(%operator, about = about.as_str(), "a notice to an operator could not be sent; it will be tried again");
-                queries::postpone_notice(&mut conn, id, failures + 1, now + TimeDelta::minutes(*minutes)).await
+                queries::postpone_notices(&mut conn, &ids, failures + 1, now + TimeDelta::minutes(*minutes)).await
             }
             (Err(_), None) => {
                 tracing::error!(%operator, about = about.as_str(), "a notice to an operator could not be sent; no retries are left");
-                queries::delete_notice(&mut conn, id).await
+                queries::delete_notices(&mut conn, &ids).await
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notices_are_gathered_until_the_next_five_minutes_have_passed() {
+        let at = |second| DateTime::from_timestamp(second, 0).unwrap();
+        for (now, end) in [(0, 300), (1, 300), (299, 300), (300, 600), (1_700_000_001, 1_700_000_100)] {
+            assert_eq!(end_of_gathering(at(now)), at(end), "{now}");
         }
     }
 }

@@ -13,18 +13,34 @@ pub(super) struct Written {
     pub(super) text: String,
 }
 
-/// Writes the mail about something that concerns the console of `company`.
-pub(super) fn write(language: MailLanguage, name: Option<&str>, company: &str, about: Notice, detail: &str, at: DateTime<Utc>) -> Written {
+/// What happened, and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Happening<'a> {
+    pub(super) detail: &'a str,
+    pub(super) at: DateTime<Utc>,
+}
+
+/// Writes the mail about something that concerns the console of `company`. Several happenings stand in lines of their own.
+pub(super) fn write(language: MailLanguage, name: Option<&str>, company: &str, about: Notice, happenings: &[Happening<'_>]) -> Written {
     let (hello, when) = match language {
         MailLanguage::En => ("Hello", "When"),
         MailLanguage::De => ("Guten Tag", "Wann"),
     };
     let greeting = name.map_or_else(|| format!("{hello},"), |name| format!("{hello} {name},"));
-    let (subject, sentence, advice) = match language {
-        MailLanguage::En => english(about, detail),
-        MailLanguage::De => german(about, detail),
+    let line = |happening: &Happening<'_>| format!("{}, {}", happening.detail, timestamp(happening.at));
+    let (detail, at) = match happenings {
+        [one] => (one.detail.to_owned(), timestamp(one.at)),
+        many => {
+            let lines: Vec<_> = many.iter().map(line).collect();
+            let ends = [many.first(), many.last()].into_iter().flatten().map(|happening| timestamp(happening.at));
+            (format!("\n{}", lines.join("\n")), ends.collect::<Vec<_>>().join(" – "))
+        }
     };
-    let text = format!("{greeting}\n\n{sentence}\n\nPortico, {company}\n{when}: {}\n\n{advice}\n", timestamp(at));
+    let (subject, sentence, advice) = match language {
+        MailLanguage::En => english(about, &detail),
+        MailLanguage::De => german(about, &detail),
+    };
+    let text = format!("{greeting}\n\n{sentence}\n\nPortico, {company}\n{when}: {at}\n\n{advice}\n");
     Written { subject: format!("{subject} – {company}"), text }
 }
 
@@ -73,7 +89,15 @@ fn english(about: Notice, detail: &str) -> Words {
         ),
         Notice::AdminKey => (
             "An API key with the scope admin",
-            format!("The API key {detail}, which may do everything, was made or changed."),
+            format!("An API key, which may do everything, was made or changed: {detail}."),
+            of_others,
+        ),
+        Notice::Destination => (
+            "Something leads to a new address",
+            format!(
+                "An operator has made something that goes on when their session has ended, or has led it elsewhere (a webhook, a registration hook, a \
+                 gateway, a provider, a test identity, a store): {detail}."
+            ),
             of_others,
         ),
     }
@@ -122,7 +146,15 @@ fn german(about: Notice, detail: &str) -> Words {
         ),
         Notice::AdminKey => (
             "Ein API-Schlüssel mit dem Recht admin",
-            format!("Der API-Schlüssel {detail}, der alles darf, wurde erstellt oder geändert."),
+            format!("Ein API-Schlüssel, der alles darf, wurde erstellt oder geändert: {detail}."),
+            of_others,
+        ),
+        Notice::Destination => (
+            "Etwas führt zu einer neuen Adresse",
+            format!(
+                "Ein Operator hat etwas erstellt, das bleibt, wenn seine Sitzung beendet ist, oder es woandershin geführt (einen Webhook, einen \
+                 Registrierungs-Hook, ein Gateway, einen Anbieter, eine Testidentität, einen Shop): {detail}."
+            ),
             of_others,
         ),
     }
@@ -132,7 +164,7 @@ fn german(about: Notice, detail: &str) -> Words {
 mod tests {
     use super::*;
 
-    const ALL: [Notice; 8] = [
+    const ALL: [Notice; 9] = [
         Notice::SignIn,
         Notice::Password,
         Notice::SecondFactorAdded,
@@ -141,18 +173,29 @@ mod tests {
         Notice::Provider,
         Notice::Role,
         Notice::AdminKey,
+        Notice::Destination,
     ];
 
     #[test]
     fn every_notice_says_what_happened_when_and_what_to_do_and_has_no_link() {
         for language in [MailLanguage::En, MailLanguage::De] {
             for about in ALL {
-                let written = write(language, Some("Ada"), "Acme", about, "203.0.113.9", DateTime::UNIX_EPOCH);
+                let happening = Happening { detail: "203.0.113.9", at: DateTime::UNIX_EPOCH };
+                let written = write(language, Some("Ada"), "Acme", about, &[happening]);
                 assert!(written.subject.ends_with("– Acme") && written.text.contains("Ada,\n"), "{written:?}");
                 assert!(written.text.contains("1970-01-01T00:00:00") && !written.text.contains("http"), "{written:?}");
-                let names_its_detail = matches!(about, Notice::SignIn | Notice::Role | Notice::AdminKey);
+                let names_its_detail = matches!(about, Notice::SignIn | Notice::Role | Notice::AdminKey | Notice::Destination);
                 assert_eq!(written.text.contains("203.0.113.9"), names_its_detail, "{written:?}");
             }
+        }
+    }
+
+    #[test]
+    fn what_was_gathered_stands_in_lines_of_its_own() {
+        let happened = |detail, second| Happening { detail, at: DateTime::from_timestamp(second, 0).unwrap() };
+        let written = write(MailLanguage::En, None, "Acme", Notice::Role, &[happened("eve, owner", 0), happened("sam, viewer", 60)]);
+        for line in ["eve, owner, 1970-01-01T00:00:00", "sam, viewer, 1970-01-01T00:01:00"] {
+            assert!(written.text.lines().any(|written| written.starts_with(line)), "{written:?}");
         }
     }
 }

@@ -209,6 +209,18 @@ pub(super) async fn find_operator(conn: &mut Connection, company: CompanyId, id:
     .await
 }
 
+/// The role of an operator of a company; `None` if they are disabled or deleted.
+pub(super) async fn find_role(conn: &mut Connection, company: CompanyId, id: OperatorId) -> Result<Option<Role>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select role as "role: Role" from operators
+           where id = $1 and company_id = $2 and deleted_at is null and disabled_at is null"#,
+        id.uuid(),
+        company.uuid(),
+    )
+    .fetch_optional(conn)
+    .await
+}
+
 /// An operator who may sign in.
 pub(super) struct Candidate {
     pub(super) operator: Operator,

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use url::Url;
 
 use crate::providers::RouteName;
-use crate::providers::address::is_secure;
+use crate::providers::address::{below, is_secure};
 use crate::providers::body::{self, ReadError};
 use crate::providers::card::answer::Refusal;
 use crate::providers::card::{ApiVersion, CardError, Settings, SettingsError};
@@ -64,7 +64,7 @@ impl Card {
         version: Option<&ApiVersion>,
         idempotency_key: &str,
     ) -> Result<T, CardError> {
-        let url = self.base_url.join(path).expect("an http or https URL can be joined with any path");
+        let url = below(&self.base_url, path);
         let request = self
             .client
             .post(url)
@@ -82,7 +82,7 @@ impl Card {
         path: &str,
         query: &[(&str, &str)],
     ) -> Result<T, CardError> {
-        let mut url = self.base_url.join(path).expect("an http or https URL can be joined with any path");
+        let mut url = below(&self.base_url, path);
         url.query_pairs_mut().extend_pairs(query);
         let request = self.client.get(url).bearer_auth(secret_key.expose_secret()).header("stripe-version", self.api_version.as_str());
         ask(request, LIST_LIMIT).await

@@ -42,7 +42,7 @@ pub enum Flaw {
     /// The token has no valid subject, or another one than the request.
     #[error("its subject does not match")]
     Subject,
-    /// A further proof is missing: an authorization code or an access token.
+    /// A further proof is missing: an authorization code or an access token. Nothing was sent that could be wrong, so it is no guess.
     #[error("another required proof is missing")]
     Incomplete,
     /// The provider does not confirm the proof.

@@ -76,6 +76,8 @@ pub struct PresentedToken {
     pub digest: [u8; 32],
     /// The instant from which the token is too old to be accepted.
     pub expires_at: DateTime<Utc>,
+    /// SHA-256 of the authorization code that came with it, if codes are exchanged.
+    pub code: Option<[u8; 32]>,
 }
 
 impl VerifiedIdentity {
@@ -94,6 +96,10 @@ pub enum VerifyError {
     /// The proof is missing, invalid, or about another person.
     #[error("the proof is refused")]
     NotVerified(#[from] Flaw),
+    /// The token is right, and the provider does not exchange the authorization code: it is wrong, or was exchanged before. The identity is
+    /// verified only for a request that is known to be a repetition.
+    #[error("the authorization code is refused")]
+    CodeRefused(Box<VerifiedIdentity>),
     /// The provider does not respond, or says that it cannot. The proof may be valid.
     #[error("the provider is unavailable")]
     Unavailable {

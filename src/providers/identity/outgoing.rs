@@ -43,7 +43,7 @@ pub enum NoAnswer {
 
 pub(super) fn client(timeout: Duration) -> Result<Client, SettingsError> {
     let built = outgoing::client().timeout(timeout).redirect(Policy::none()).build();
-    built.map_err(|error| SettingsError::new("providers", error.to_string()))
+    built.map_err(|error| SettingsError::new("providers", format!("cannot be asked: {error}")))
 }
 
 /// Sends the request and reads the whole response.

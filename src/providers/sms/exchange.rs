@@ -31,7 +31,7 @@ pub(super) enum Receipt {
 pub(super) fn client(timeout: Duration, setting: &'static str) -> Result<Client, SettingsError> {
     // Redirects are not followed, because they would send the customer's number and the credentials to another host.
     let builder = outgoing::client().timeout(timeout).connect_timeout(CONNECT_TIME_LIMIT.min(timeout / 2)).redirect(Policy::none());
-    builder.build().map_err(|error| SettingsError { setting, reason: error.to_string() })
+    builder.build().map_err(|error| SettingsError { setting, reason: format!("cannot be used: {error}") })
 }
 
 /// Sends a text and judges the response.

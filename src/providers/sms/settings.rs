@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use crate::providers::address::{NOT_SECURE, is_secure};
+use crate::providers::address::{NOT_SECURE, below, is_secure};
 
 /// The settings of a configured provider are missing or invalid.
 #[derive(Debug, thiserror::Error)]
@@ -10,7 +10,7 @@ use crate::providers::address::{NOT_SECURE, is_secure};
 pub struct SettingsError {
     /// The full key of the setting, such as `sms.twilio.from`.
     pub setting: &'static str,
-    /// What follows the setting in the message: `is not set`.
+    /// What follows the setting in the message, as its predicate: `is not set`. A company reads it after `This`.
     pub reason: String,
 }
 
@@ -21,7 +21,7 @@ pub(super) fn address(url: &Url, setting: &'static str) -> Result<Url, SettingsE
 
 /// The URL of `path` at a provider, whose base URL is checked.
 pub(super) fn address_of(path: &str, base_url: &Url, setting: &'static str) -> Result<Url, SettingsError> {
-    address(base_url, setting)?.join(path).map_err(|error| SettingsError { setting, reason: error.to_string() })
+    Ok(below(&address(base_url, setting)?, path))
 }
 
 /// Returns the value of a setting that a configured provider requires.

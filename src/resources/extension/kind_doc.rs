@@ -28,8 +28,12 @@ pub struct KindDoc {
     pub referable: Referable,
     /// What listing and finding need.
     pub reading: Permissions,
-    /// What creating, changing and deleting need.
+    /// What creating and changing need.
     pub writing: Permissions,
+    /// What deleting needs.
+    pub deleting: Permissions,
+    /// Whether the response to the creation contains a secret.
+    pub shows_secret: bool,
     /// Its fields, without those that every record has.
     pub members: Vec<FieldDoc>,
     /// What can be done beside listing and finding.
@@ -57,6 +61,8 @@ impl KindDoc {
             referable: Referable::of::<R>(namespace, &descriptor, operations),
             reading: R::reading(),
             writing: R::writing(),
+            deleting: R::deleting(),
+            shows_secret: R::SHOWS_SECRET,
             members,
             operations: operations.to_vec(),
             is_within_owner: false,
@@ -134,7 +140,7 @@ impl KindDoc {
     }
 
     pub(super) fn delete(&self) -> OperationDoc {
-        with_version(self.operation("Delete", self.descriptor.singular, self.writing))
+        with_version(self.operation("Delete", self.descriptor.singular, self.deleting))
             .showing(StatusCode::OK, self.descriptor.singular)
             .refusing(&[ProblemCode::RecordInUse])
     }

@@ -146,7 +146,7 @@ impl FilterForm {
         match (self.values.are_words(), self.has_none()) {
             (false, _) => "",
             (true, false) => " Several are separated by commas.",
-            (true, true) => " Several are separated by commas, and `none` finds records without one.",
+            (true, true) => " Several are separated by commas; `none`, by itself, finds records without one.",
         }
     }
 

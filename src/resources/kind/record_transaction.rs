@@ -6,12 +6,13 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
 use crate::audit_trail::{self, Action};
-use crate::callers::Caller;
+use crate::callers::{Caller, Who};
 use crate::events::{self, EventName, NewEvent};
 use crate::kernel::database::{Connection, Transaction};
 use crate::kernel::ids::CompanyId;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::traces::{self, Moment, Span, SpanKind, TraceContext};
+use crate::operators::{self, Notice};
 use crate::resources::kind::{queries, unique};
 use crate::resources::{Change, PublishesEvents, Record, Resource, ResourceState, Shown};
 
@@ -117,6 +118,9 @@ impl<S: ResourceState> RecordTransaction<S> {
 
     async fn announce_change<R: PublishesEvents<State = S>>(&mut self, change: Change<'_, R>) -> Result<Shown<R>, Problem> {
         self.evictions.insert(R::SINGULAR, R::evict);
+        if change.leads_elsewhere() {
+            self.lead_elsewhere(change.record().id.to_string()).await?;
+        }
         self.audit(&change).await?;
         if self.span.is_none() {
             self.span = traces::part(SpanKind::Internal, format!("change {}", R::SINGULAR), self.began);
@@ -131,6 +135,17 @@ impl<S: ResourceState> RecordTransaction<S> {
             self.events.push(self.event(&shown, name, Map::new()));
         }
         Ok(shown)
+    }
+
+    /// What leads elsewhere goes on after the session of an operator has ended. A copied cookie is not enough for it, and the owners are told by the
+    /// id of the record, because a thief can word everything else.
+    async fn lead_elsewhere(&mut self, record: String) -> Result<(), Problem> {
+        self.caller.require_proof()?;
+        if let Who::Operator(_) = self.caller.who {
+            let company = self.caller.company;
+            operators::tell_owners(&mut self.transaction, company, None, Notice::Destination, &record, self.now).await?;
+        }
+        Ok(())
     }
 
     /// Records the change in the audit trail, if its kind belongs there.

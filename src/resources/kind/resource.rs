@@ -54,9 +54,22 @@ pub trait Resource: Columns {
     /// and deleting a record needs these scopes too, and so does everything else that is done with it.
     const WRITING_REACHES: &'static [(Area, Scope)] = &[];
 
-    /// The JSON field with the data of an event whose name is in the column `event`. It is null for a caller who does not reach what the
-    /// event is about, and a search does not read it for them. Goes with [`Resource::catalogue`].
-    const EVENT_DATA: Option<&'static str> = None;
+    /// What deleting a record reaches beyond [`Self::AREA`], where that is more than writing reaches: a store shuts out its customers. An operator
+    /// proves again who they are before that.
+    const DELETING_REACHES: &'static [(Area, Scope)] = Self::WRITING_REACHES;
+
+    /// The fields that say where the service sends something, whom it asks or whom it trusts, such as the URL of a webhook. That goes on after a
+    /// session has ended, so an operator proves again who they are before one of them is set or changed, and the owners are told.
+    const LEADS_TO: &'static [&'static str] = &[];
+    /// The fields that let somebody in, such as the fixed code of a test identity. They are left out for a caller who may not write the record.
+    const SHOWN_TO_WRITERS: &'static [&'static str] = &[];
+    /// Whether the response to the creation contains a secret, which an operator is shown after a proof alone.
+    const SHOWS_SECRET: bool = false;
+
+    /// All JSON fields that may tell the data of the event whose name is in the column `event`: an endpoint may answer with what it was sent.
+    /// `attempts[].response_body` is in each element of a list. They are null for a caller who does not reach what the event is about, and a
+    /// search does not read them for that caller. Goes with [`Resource::catalogue`].
+    const EVENT_DATA: &'static [&'static str] = &[];
 
     /// How a statement knows the records of one owner; `None` for a kind that a caller who is restricted to one owner does not reach.
     const OWNED: Option<Owned> = None;
@@ -74,9 +87,14 @@ pub trait Resource: Columns {
         Permissions::new(Self::AREA, Self::READING, &[])
     }
 
-    /// All that creating, changing and deleting records reach, and whatever else is done with them.
+    /// All that creating and changing records reach, and whatever else is done with them.
     fn writing() -> Permissions {
         Permissions::new(Self::AREA, Self::WRITING, Self::WRITING_REACHES)
+    }
+
+    /// All that deleting records reaches.
+    fn deleting() -> Permissions {
+        Permissions::new(Self::AREA, Self::WRITING, Self::DELETING_REACHES)
     }
 
     /// All that the few things reach that take more than writing, such as showing a secret.
@@ -98,6 +116,13 @@ pub trait Resource: Columns {
     /// Returns the error `scope_missing` unless the caller may list and find records of the kind. Neither shows a secret.
     fn require_reading(caller: &Caller) -> Result<(), Problem> {
         Self::require(&caller.reading(), Self::reading())
+    }
+
+    /// Returns the error `scope_missing` unless the caller may delete records of the kind, or `fresh_sign_in_required` if that takes a proof.
+    fn require_deleting(caller: &Caller) -> Result<(), Problem> {
+        Self::require(caller, Self::writing())?;
+        Self::require(caller, Self::deleting())?;
+        if Self::deleting() == Self::writing() { Ok(()) } else { caller.require_proof() }
     }
 
     /// Returns the error `scope_missing` unless the caller reaches what this record does.
@@ -189,6 +214,18 @@ impl<R: Resource> Change<'_, R> {
         names
     }
 
+    /// Whether one of [`Resource::LEADS_TO`] is set, or another one than before.
+    pub(super) fn leads_elsewhere(&self) -> bool {
+        match self {
+            Self::Created(record) => {
+                let members = record.fields.members();
+                R::LEADS_TO.iter().filter_map(|name| members.get(*name)).any(is_set)
+            }
+            Self::Updated(..) => self.fields().iter().any(|name| R::LEADS_TO.contains(name)),
+            Self::Deleted(_) => false,
+        }
+    }
+
     /// The value that `column` has now and did not have before; `None` for a deleted record.
     pub fn newly<T: PartialEq>(&self, column: impl Fn(&R) -> Option<T>) -> Option<T> {
         match self {
@@ -197,6 +234,10 @@ impl<R: Resource> Change<'_, R> {
             Self::Deleted(_) => None,
         }
     }
+}
+
+fn is_set(value: &Value) -> bool {
+    !value.is_null() && value.as_array().is_none_or(|elements| !elements.is_empty())
 }
 
 /// A resource whose changes may publish events. Every change made through a [`RecordTransaction`] goes through this trait.
@@ -348,6 +389,7 @@ mod tests {
         const SINGULAR: &'static str = "locker";
         const PLURAL: &'static str = "lockers";
         const AREA: Area = Area::Business;
+        const LEADS_TO: &'static [&'static str] = &["vehicle", "code"];
     }
 
     fn record(fields: Locker) -> Record<Locker> {
@@ -362,5 +404,16 @@ mod tests {
         let after = record(Locker { vehicle_id, note: Some("Out".to_owned()), sealed_code: Some(vec![7]), openings: 1 });
         assert_eq!(Change::Updated(&before, &after).fields(), ["vehicle", "note", "code"]);
         assert_eq!(Change::Created(&after).fields(), [""; 0]);
+    }
+
+    #[test]
+    fn a_record_leads_elsewhere_when_it_is_made_with_a_destination_or_gets_another_one() {
+        let vehicle_id = Some(VehicleId::from(Uuid::from_u128(7)));
+        let (nowhere, somewhere) = (record(Locker::default()), record(Locker { vehicle_id, ..Locker::default() }));
+        let with_code = record(Locker { sealed_code: Some(vec![7]), ..somewhere.fields.clone() });
+        let noted = record(Locker { note: Some("Out".to_owned()), ..somewhere.fields.clone() });
+        assert!(!Change::Created(&nowhere).leads_elsewhere() && Change::Created(&somewhere).leads_elsewhere());
+        assert!(Change::Updated(&nowhere, &somewhere).leads_elsewhere() && Change::Updated(&somewhere, &with_code).leads_elsewhere());
+        assert!(!Change::Updated(&somewhere, &noted).leads_elsewhere() && !Change::Deleted(&somewhere).leads_elsewhere());
     }
 }

@@ -8,10 +8,11 @@ use crate::events::{EventName, InvalidEventName};
 use crate::kernel::request_id::RequestId;
 use crate::resources::FilterForm;
 
-/// The longest word. No code of a problem is half as long.
+/// The longest word. No name of a provider is half as long.
 const MAX_LEN: usize = 100;
 
-/// A word of lower-case letters, digits and underscores, such as the code of a problem.
+/// A word of lower-case letters, digits and underscores that companies may choose, such as the name of a provider. A word of a closed list is a
+/// [`Word`](crate::resources::Word).
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub struct LoggedWord(String);
@@ -67,7 +68,7 @@ impl From<LoggedRequestId> for String {
     }
 }
 
-crate::field_type!(LoggedWord => String, json!({ "type": "string" }), filtered by FilterForm::text::<LoggedWord>("a word such as code_invalid"));
+crate::field_type!(LoggedWord => String, json!({ "type": "string" }), filtered by FilterForm::text::<LoggedWord>("a word such as password"));
 crate::field_type!(
     LoggedEventName => String,
     json!({ "type": "string" }),

@@ -87,7 +87,7 @@ async fn find(
     // One network may look up unknown keys only as often as it may use a valid key.
     // Boxed, because otherwise every request would copy the large future of the query.
     let look_up = Box::pin(look_up(storefront, digest));
-    let limited = storefront.unknown_keys.look_up(client.network(), look_up).await;
+    let limited = storefront.unknown_keys.look_up(client.network(), &digest, look_up).await;
     let (found, status) = limited.map_err(|status| (status.problem(), Some(status)))?;
     let store = found.map_err(|problem| (problem, None))?;
     store.ok_or((ProblemCode::StoreKeyInvalid.into(), Some(status)))

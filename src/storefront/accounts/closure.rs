@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 use crate::events::Origin;
 use crate::events::names::CUSTOMER_CLOSED;
 use crate::kernel::database::{Connection, repeated};
-use crate::kernel::error_chain::chain;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonOptions;
 use crate::kernel::languages::AcceptedLanguages;
@@ -131,10 +130,7 @@ async fn confirm(
         let (about, particulars) = (Notice::AccountClosed, Particulars::default());
         let occurrence = Occurrence { store: &caller.store, languages: &languages, about, particulars, at };
         notices::tell(&this, &caller.customer, occurrence).await;
-        // What the providers do not take back at once, they are asked again later.
-        if let Err(error) = social::give_grants_back(&this, at).await {
-            tracing::warn!(error = chain(&error), "the grants of a closed account could not be given back yet");
-        }
+        social::give_back_at_once(&this, at).await;
         Ok(Json(json!({ "status": "ok" })))
     };
     storefront.lifecycle.finish(closing).await
@@ -185,7 +181,7 @@ pub async fn close_account(conn: &mut Connection, origin: Origin, id: CustomerId
     passkeys::forget_passkeys(conn, id).await?;
     take_back::forget_changes_of(conn, id).await?;
     known_devices::forget_known_devices(conn, id).await?;
-    codes::forget_codes(conn, id).await?;
+    codes::forget_codes_of_closed(conn, id).await?;
     second_factors::forget(conn, id).await?;
     guessing::forget_clients(conn, id).await?;
     customers::publish(conn, origin, CUSTOMER_CLOSED, &customer, now).await?;

@@ -207,13 +207,13 @@ async fn set_proven(storefront: &Storefront, caller: &SignedInCustomer, verified
     // An unused code that was sent to the old number or address must not sign anybody in, nor must one that waits for a second factor.
     codes::forget_open_codes(&mut tx, caller.customer.id).await?;
     second_factors::forget_pending(&mut tx, caller.customer.id).await?;
+    let lost = customers::settle_claims(&mut tx, (caller.origin(), caller.store.id), before.id, &identity, now).await?;
     let saved = customers::set_proven(&mut tx, caller.customer.id, &identity, now).await.map_err(refuse_taken)?;
     let customer = saved.ok_or(ProblemCode::CustomerTokenInvalid)?;
     let notice = match changed(&before, &customer) {
         Some(about) => Some((about, take_back::remember(storefront, &mut tx, caller.store.id, &before, now).await?)),
         None => None,
     };
-    let lost = customers::settle_claims(&mut tx, (caller.origin(), caller.store.id), customer.id, &identity, now).await?;
     customers::publish(&mut tx, caller.origin(), CUSTOMER_UPDATED, &customer, now).await?;
     let changes = ContactChange::between(&before, &customer).into_iter().map(SecurityEvent::ContactChanged);
     customers::publish_security(&mut tx, (caller.origin(), caller.store.id), customer.id, changes, now).await?;

@@ -9,7 +9,7 @@ use crate::kernel::database::Connection;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::CustomerId;
 use crate::storefront::accounts::social;
-use crate::storefront::{audit, customers, passkeys, second_factors, sms_guard, tokens};
+use crate::storefront::{audit, codes, customers, passkeys, second_factors, sms_guard, tokens};
 use crate::webhooks;
 
 /// The accounts that are erased in one go.
@@ -44,8 +44,9 @@ pub async fn erase(conn: &mut Connection, id: CustomerId, now: DateTime<Utc>) ->
     audit::forget_leaver(conn, id).await?;
     sms_guard::forget_leaver(conn, id).await?;
     tokens::forget_leaver(conn, id).await?;
-    // The closure has deleted these, unless it was one by an edition that does not know them.
+    // The closure has deleted these, but its own code, unless it was one by an edition that does not know them.
     second_factors::forget(conn, id).await?;
+    codes::forget_codes(conn, id).await?;
     passkeys::forget_passkeys(conn, id).await?;
     social::forget_subjects(conn, id).await?;
     let Some(company) = customers::erase_closed(conn, id, now).await? else { return Ok(()) };

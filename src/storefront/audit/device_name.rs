@@ -10,13 +10,13 @@ const DEVICE_NAME: &str = "device-name";
 /// In characters.
 pub const DEVICE_NAME_MAX_LEN: usize = 64;
 
-/// The name of a device: one visible line.
+/// The name of a device, or of a passkey, which is called like its device: one visible line.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct DeviceName(String);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("The name of a device has 1 to 64 characters and no control characters.")]
+#[error("The name has 1 to 64 characters and no control characters.")]
 pub struct InvalidDeviceName;
 
 impl DeviceName {

@@ -29,7 +29,10 @@ pub use asker::{Asker, Handle, Request};
 pub use check::{CODE_REFUSALS, CheckError, Submission, VerifiedCode, check};
 pub use issue::{IssueRequest, Issued, channels_for, issue};
 pub use issue_error::{MAIL_REFUSALS, TEXT_REFUSALS};
-pub use queries::{SentCode, find_lockout, forget_codes, forget_open_codes, forget_wrong_codes, list_sent, sweep_codes, was_requested_by};
+pub use queries::{
+    SentCode, find_lockout, forget_codes, forget_codes_of_closed, forget_open_codes, forget_wrong_codes, list_sent, sweep_codes,
+    was_requested_by,
+};
 pub use rules::{MAX_GUESSES, VERDICTS};
 
 /// Which code a guess is compared with.

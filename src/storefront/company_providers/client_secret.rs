@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::kernel::crypto::{ApplicationKey, CannotOpen, Destination};
 use crate::kernel::ids::IdentityProviderId;
-use crate::kernel::sealed_values::{Context, SealedColumn, SentTo};
+use crate::kernel::sealed_values::{Context, SealedColumn, SentTo, is_mask};
 use crate::webhooks::EndpointUrl;
 
 /// The column that holds them.
@@ -28,14 +28,14 @@ pub struct ClientSecret(SecretString);
 
 /// The text is not such a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("A client secret must have 1 to {MAX_LEN} visible ASCII characters.")]
+#[error("A client secret must have 1 to {MAX_LEN} visible ASCII characters, not only asterisks.")]
 pub struct InvalidClientSecret;
 
 impl ClientSecret {
     fn parse(text: &SecretString) -> Result<Self, InvalidClientSecret> {
         let text = text.expose_secret().trim();
         let fits = (1..=MAX_LEN).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-        if fits { Ok(Self(text.into())) } else { Err(InvalidClientSecret) }
+        if fits && !is_mask(text) { Ok(Self(text.into())) } else { Err(InvalidClientSecret) }
     }
 
     /// Encrypts the secret for the row of this provider and the destination.
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_secret_decrypts_only_in_its_own_row_and_for_its_own_addresses() {
-        for bad in ["", " ", "two words", "gehe\u{ed}m", &"x".repeat(2_001)] {
+        for bad in ["", " ", "two words", "gehe\u{ed}m", "********", &"x".repeat(2_001)] {
             assert!(ClientSecret::parse(&bad.into()).is_err(), "{bad:?}");
         }
         let secret = ClientSecret::parse(&" s3cret\n".into()).unwrap();

@@ -1,4 +1,4 @@
-//! Claims: unproven identities of accounts, and their removal when another account proves them
+//! Claims: identities of accounts that are unproven, or of accounts for tests, and their removal when another account proves them
 //! (`docs/specification/decisions.md`, section 3, Proof).
 
 use chrono::{DateTime, Utc};
@@ -21,8 +21,9 @@ impl LostClaims {
     }
 }
 
-/// Removes `identity`, which `owner` has proven, from every other account that lists it unproven, and publishes events for each
-/// of these accounts.
+/// Removes `identity`, which `owner` proves, from every other account that merely claims it, and publishes events for each of these accounts. An
+/// account for tests merely claims all that it has, because a fixed code proves nothing, and takes nothing from others. Comes before the owner
+/// gets the identity, which one account has at a time.
 pub async fn settle_claims(
     conn: &mut Connection,
     (origin, store): (Origin, StoreId),
@@ -31,7 +32,7 @@ pub async fn settle_claims(
     now: DateTime<Utc>,
 ) -> Result<LostClaims, sqlx::Error> {
     let mut lost = Vec::new();
-    for customer in queries::remove_unproven_claims(conn, store, owner, identity, now).await? {
+    for customer in queries::remove_claims(conn, store, owner, identity, now).await? {
         publish(conn, origin, CUSTOMER_UPDATED, &customer, now).await?;
         let removed = SecurityEvent::ContactChanged(ContactChange::removed(identity));
         publish_security(conn, (origin, store), customer.id, [removed], now).await?;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::kernel::crypto::{ApplicationKey, CannotOpen, Destination};
 use crate::kernel::ids::MessageProviderId;
-use crate::kernel::sealed_values::{Context, SealedColumn, SentTo};
+use crate::kernel::sealed_values::{Context, SealedColumn, SentTo, is_mask};
 use crate::storefront::message_providers::kind::{MessageChannel, ProviderKind};
 use crate::storefront::message_providers::settings::ProviderSettings;
 
@@ -27,14 +27,14 @@ pub struct ProviderSecret(SecretString);
 
 /// The text is not such a secret. It may become part of a header, so it has no ends of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("A secret must have 1 to {MAX_LEN} printable ASCII characters.")]
+#[error("A secret must have 1 to {MAX_LEN} printable ASCII characters, not only asterisks.")]
 pub struct InvalidProviderSecret;
 
 impl ProviderSecret {
     fn parse(text: &SecretString) -> Result<Self, InvalidProviderSecret> {
         let text = text.expose_secret().trim();
         let fits = (1..=MAX_LEN).contains(&text.len()) && text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
-        if fits { Ok(Self(text.into())) } else { Err(InvalidProviderSecret) }
+        if fits && !is_mask(text) { Ok(Self(text.into())) } else { Err(InvalidProviderSecret) }
     }
 
     /// Encrypts the secret for the row of this provider and the destination.
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_secret_decrypts_only_in_its_own_row_and_for_its_own_address() {
-        for bad in ["", " ", "two\r\nlines", "gehe\u{ed}m", &"x".repeat(1_001)] {
+        for bad in ["", " ", "two\r\nlines", "********", "gehe\u{ed}m", &"x".repeat(1_001)] {
             assert!(ProviderSecret::parse(&bad.into()).is_err(), "{bad:?}");
         }
         let secret = ProviderSecret::parse(&" s3cret\n".into()).unwrap();

@@ -145,6 +145,9 @@ impl Import {
         for (number, newcomer) in read {
             if self.taken.external_ids.contains(&newcomer.customer.external_id) {
                 self.report.known += 1;
+            } else if !self.options.vouch && !newcomer.links.is_empty() {
+                let why = "A link to a provider opens the account. It is taken only if the import vouches.";
+                self.report.refuse(number, Refusal::of("providers", why));
             } else if let Some(refusal) = self.taken.refuses(&newcomer) {
                 self.report.refuse(number, refusal);
             } else {

@@ -129,8 +129,8 @@ pub fn schema() -> Value {
     )
 }
 
-/// Reads a line. What proves who somebody is counts only if `vouch`: contacts are listed otherwise, and a line with links is refused. A link
-/// opens the account to a person who has not asked for it, beside the password of the file.
+/// Reads a line. What proves who somebody is counts only if `vouch`: contacts are listed otherwise, and a line with links is refused, unless its
+/// customer is there already. A link opens the account to a person who has not asked for it, beside the password of the file.
 pub(super) fn read(line: &[u8], vouch: bool, now: DateTime<Utc>) -> Result<Newcomer, Refusal> {
     if line.len() > MAX_LEN {
         return Err(Refusal::of("line", format!("A line may have at most {MAX_LEN} bytes.")));
@@ -156,11 +156,7 @@ pub(super) fn read(line: &[u8], vouch: bool, now: DateTime<Utc>) -> Result<Newco
         meta: written.meta.unwrap_or_default().into(),
         created_at,
     };
-    let links = links(written.providers.unwrap_or_default())?;
-    if !vouch && !links.is_empty() {
-        return Err(Refusal::of("providers", "A link to a provider opens the account. It is taken only if the import vouches."));
-    }
-    Ok(Newcomer { customer, links })
+    Ok(Newcomer { customer, links: links(written.providers.unwrap_or_default())? })
 }
 
 fn links(written: Vec<WrittenLink>) -> Result<Vec<Link>, Refusal> {

@@ -42,6 +42,10 @@ pub enum Flaw {
 impl From<Flaw> for Problem {
     fn from(flaw: Flaw) -> Self {
         match flaw {
+            // Everything else was right: the request has come twice, and that is no guess.
+            Flaw::ChallengeAnswered => {
+                return Self::new(ProblemCode::CodeUsed).detail("This answer of the passkey was used already. Please try again.");
+            }
             Flaw::Counter => tracing::warn!(%flaw, "a passkey was refused"),
             _ => tracing::info!(%flaw, "a passkey was refused"),
         }

@@ -30,8 +30,8 @@ pub use flaw::Flaw;
 pub use public_key::ALGORITHMS;
 pub use queries::{
     KnownPasskey, OwnPasskey, answer_challenge, count_passkeys, export_passkeys, find_or_make_handle, find_passkey, forget_passkeys,
-    insert_passkey, list_passkeys, note_use, remove_added_since, remove_passkey, rename_passkey, resume_passkey, suspend_passkeys,
-    sweep_challenges,
+    has_passkey, insert_passkey, is_answered, list_passkeys, note_use, remove_added_since, remove_passkey, rename_passkey, resume_passkey,
+    suspend_passkeys, sweep_challenges,
 };
 
 /// Whether the customer can sign in to the store with a passkey.

@@ -1,10 +1,11 @@
-//! What the logs of texts and sign-ins know of a client, as fields that lists are filtered by: each is read in any spelling.
+//! What the logs of texts and sign-ins know, as fields that lists are filtered by: each is read in any spelling, and refused if no entry can have it.
 
 use std::net::{AddrParseError, IpAddr};
 
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::kernel::problem::ProblemCode;
 use crate::resources::FilterForm;
 
 /// The address of a client.
@@ -23,6 +24,31 @@ impl TryFrom<String> for LoggedAddress {
 impl From<LoggedAddress> for String {
     fn from(address: LoggedAddress) -> Self {
         address.0.to_string()
+    }
+}
+
+/// How an attempt to sign in ended.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct LoggedOutcome(String);
+
+/// The text is neither `signed_in` nor the code of a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("This must be signed_in or the code of a problem.")]
+pub struct InvalidOutcome;
+
+impl TryFrom<String> for LoggedOutcome {
+    type Error = InvalidOutcome;
+
+    fn try_from(text: String) -> Result<Self, InvalidOutcome> {
+        let is_outcome = text == "signed_in" || ProblemCode::ALL.iter().any(|code| code.as_str() == text);
+        is_outcome.then_some(Self(text)).ok_or(InvalidOutcome)
+    }
+}
+
+impl From<LoggedOutcome> for String {
+    fn from(outcome: LoggedOutcome) -> Self {
+        outcome.0
     }
 }
 
@@ -54,11 +80,27 @@ impl From<NumberRange> for String {
 }
 
 crate::field_type!(LoggedAddress => String, json!({ "type": "string" }), filtered by FilterForm::text::<LoggedAddress>("an IP address"));
+crate::field_type!(
+    LoggedOutcome => String,
+    json!({ "type": "string" }),
+    filtered by FilterForm::text::<LoggedOutcome>("signed_in or the code of a problem")
+);
 crate::field_type!(NumberRange => String, json!({ "type": "string" }), filtered by FilterForm::text::<NumberRange>("the beginning of a phone number"));
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_attempt_ends_with_a_session_or_a_problem() {
+        let outcome = |text: &str| LoggedOutcome::try_from(text.to_owned()).map(String::from);
+        for word in ["signed_in", "credentials_invalid"] {
+            assert_eq!(outcome(word), Ok(word.to_owned()));
+        }
+        for wrong in ["", "bogus", "Signed in"] {
+            assert_eq!(outcome(wrong), Err(InvalidOutcome), "{wrong:?}");
+        }
+    }
 
     #[test]
     fn addresses_and_ranges_have_one_spelling() {

@@ -3,7 +3,7 @@
 use crate::callers::Area;
 use crate::kernel::ids::{CustomerId, SignInId, StoreId};
 use crate::resources::{LoggedWord, Reference, Resource};
-use crate::storefront::resources::logged_values::LoggedAddress;
+use crate::storefront::resources::logged_values::{LoggedAddress, LoggedOutcome};
 use crate::storefront::resources::test_identities::TestedIdentity;
 use crate::storefront::state::Storefront;
 
@@ -16,7 +16,7 @@ crate::read_only! {
         /// The customer, if known.
         #[filtered]
         customer_id as "customer": Option<Reference<CustomerId>>,
-        /// `registration`, `code`, `password`, `password_reset`, `passkey`, `totp` or `recovery_code` for a second factor, or the identity provider: `idp_a` for `login-with-idp-a`.
+        /// `registration`, `code`, `password`, `password_reset`, `passkey`, `totp` or `recovery_code` for a second factor, or the identity provider: `idp_a` for `login-with-idp-a`. A list can be filtered by any word, because companies name their providers.
         #[filtered]
         method: LoggedWord,
         /// The phone number or email address of the attempt.
@@ -24,7 +24,7 @@ crate::read_only! {
         identity: Option<TestedIdentity>,
         /// `signed_in`, or the code of the problem that refused it.
         #[filtered]
-        outcome: LoggedWord,
+        outcome: LoggedOutcome,
         /// The client's address.
         #[filtered]
         address: LoggedAddress,

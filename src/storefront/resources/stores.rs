@@ -7,7 +7,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::audit_trail::ChangedRecord;
-use crate::callers::Area;
+use crate::callers::{Area, Scope};
+use crate::contact::PhoneNumber;
 use crate::kernel::clock::Clock;
 use crate::kernel::database::Pool;
 use crate::kernel::ids::{CompanyId, StoreId};
@@ -148,7 +149,7 @@ impl From<AndroidAppHash> for String {
     }
 }
 
-/// The ISO 3166 code of a country: two capital letters.
+/// The ISO 3166 code of a country that has phone numbers.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Country(String);
@@ -157,8 +158,11 @@ impl TryFrom<String> for Country {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        let is_code = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_uppercase());
-        is_code.then_some(Self(text)).ok_or("A country code consists of two capital letters, such as DE.")
+        let code = text.to_ascii_uppercase();
+        match PhoneNumber::are_in(&code) {
+            true => Ok(Self(code)),
+            false => Err("This must be the ISO 3166 code of a country with phone numbers, such as DE."),
+        }
     }
 }
 
@@ -241,6 +245,10 @@ impl Resource for StoreRecord {
     const SINGULAR: &'static str = "store";
     const PLURAL: &'static str = "stores";
     const AREA: Area = Area::Integration;
+    /// No customer of a deleted store signs in, and no token of one is good any more.
+    const DELETING_REACHES: &'static [(Area, Scope)] = &[(Area::Customers, Scope::Write)];
+    /// Whose pages and apps sign customers in, and fill in their codes.
+    const LEADS_TO: &'static [&'static str] = &["passkey_domain", "passkey_origins", "web_otp_domain", "android_app_hash"];
 }
 
 /// Publishes no events.

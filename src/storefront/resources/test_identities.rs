@@ -28,7 +28,7 @@ crate::fields! {
         /// The phone number or email address. Cannot be changed.
         #[filtered] #[searched]
         identity: TestedIdentity,
-        /// The code that is right for it: six digits.
+        /// The code that is right for it: six digits. Only shown to callers who may change the test identity, because it signs in.
         code: FixedCode,
         /// When the code stops being right: in 90 days at most.
         expires_at: Instant,
@@ -87,8 +87,11 @@ impl Resource for TestIdentityRecord {
     const SINGULAR: &'static str = "test_identity";
     const PLURAL: &'static str = "test_identities";
     const AREA: Area = Area::Integration;
-    /// Its code proves a number or an address that nobody has proven, registers a customer with it, and its end closes that account.
-    const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Customers, Scope::Write)];
+    /// Its code stands for the proof of a number or an address, which is to vouch, and its end closes the accounts that were made with it.
+    const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Customers, Scope::Admin)];
+    const SHOWN_TO_WRITERS: &'static [&'static str] = &["code"];
+    /// Whoever knows the code signs in.
+    const LEADS_TO: &'static [&'static str] = &["identity", "code"];
 }
 
 /// Publishes no events.

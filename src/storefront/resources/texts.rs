@@ -16,7 +16,7 @@ use crate::kernel::ids::{StoreId, TextId};
 use crate::kernel::openapi::{OperationDoc, object};
 use crate::kernel::problem::Problem;
 use crate::providers::sms::SendTextErrorKind;
-use crate::resources::{FieldType, Instant, LoggedWord, Reference, Resource, TextEnum, Word};
+use crate::resources::{FieldType, Instant, Reference, Resource, TextEnum, Word};
 use crate::storefront::resources::logged_values::NumberRange;
 use crate::storefront::resources::stores::Country;
 use crate::storefront::sms_guard::{self, TextRefusal};
@@ -53,6 +53,14 @@ impl TextEnum for TextRefusal {
     const VARIANTS: &'static [&'static str] = sms_guard::RULES;
 }
 
+/// What the customer was told of a refusal.
+#[derive(Clone, Copy, Debug)]
+pub enum RefusalCode {}
+
+impl TextEnum for RefusalCode {
+    const VARIANTS: &'static [&'static str] = sms_guard::CODES;
+}
+
 crate::read_only! {
     /// A text in the API for operators.
     pub struct TextRecord {
@@ -73,7 +81,7 @@ crate::read_only! {
         status: Word<TextStatus>,
         /// Why the text was not sent, as a problem code.
         #[filtered]
-        refusal: Option<LoggedWord>,
+        refusal: Option<Word<RefusalCode>>,
         /// The rule that refused the text. A limit has the name of the setting of the store.
         #[filtered]
         rule: Option<Word<TextRefusal>>,

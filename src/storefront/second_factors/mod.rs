@@ -23,11 +23,12 @@ use crate::kernel::openapi::object;
 
 pub use guess::{Counted, GuessRefusal, count_guess};
 pub use pending::{
-    Handle, NewPending, PendingSignIn, app_of, consume_pending, find_pending, forget_pending, insert_pending, is_pending, sweep_pending,
+    Handle, NewPending, PendingSignIn, Wait, app_of, consume_pending, find_pending, forget_pending, insert_pending, is_pending,
+    sweep_pending,
 };
 pub use queries::{
-    RecoveryCodeState, enable, find_lockout, find_offered_secret, find_recovery_code, find_second_factor, forget_guess, forget_wrong_codes,
-    has_second_factor, offer_secret, replace_recovery_codes, sweep_offers, use_recovery_code, use_step,
+    RecoveryCodeState, enable, find_enabled_secret, find_lockout, find_offered_secret, find_recovery_code, find_second_factor,
+    forget_guess, forget_wrong_codes, has_second_factor, offer_secret, replace_recovery_codes, sweep_offers, use_recovery_code, use_step,
 };
 pub use recovery_code::{COUNT as RECOVERY_CODES, RecoveryCode};
 pub use secret::{SEALED, open, seal};

@@ -1,5 +1,6 @@
 //! Sign-ins whose first factor was right, and which wait five minutes for the second one. The app names one by a *handle*, which is worth
-//! nothing without the second factor, works once, and in the app that was given it alone. The network may change in between, as it does on a
+//! nothing without the second factor, works once, and in the app that was given it alone. That it was used is remembered for these five minutes,
+//! because a request is sent twice easily. The network may change in between, as it does on a
 //! phone whose customer looks at another app.
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -60,12 +61,14 @@ pub struct NewPending<'a> {
     pub new_password: Option<&'a HashedPassword>,
 }
 
-/// A sign-in that waits.
+/// A sign-in that waits, or did until a moment ago.
 #[derive(Debug)]
 pub struct PendingSignIn {
     pub customer: CustomerId,
     pub identity: Option<String>,
     pub new_password: Option<HashedPassword>,
+    /// Whether it waits no longer, because its second factor was right: the request has come twice.
+    pub is_consumed: bool,
 }
 
 /// Has a sign-in wait, in the transaction that consumes the first factor. The caller has locked the account.
@@ -74,9 +77,10 @@ pub async fn insert_pending(conn: &mut Connection, pending: &NewPending<'_>, now
     let digest = handle.digest();
     sqlx::query!(
         "delete from pending_sign_ins where customer_id = $1 and digest in (
-             (select digest from pending_sign_ins where customer_id = $1 and network = $2 order by created_at desc, digest offset $3)
+             (select digest from pending_sign_ins
+              where customer_id = $1 and network = $2 and consumed_at is null order by created_at desc, digest offset $3)
              union all
-             (select digest from pending_sign_ins where customer_id = $1 order by created_at desc, digest offset $4)
+             (select digest from pending_sign_ins where customer_id = $1 and consumed_at is null order by created_at desc, digest offset $4)
          )",
         pending.customer.uuid(),
         pending.place.to_string(),
@@ -103,7 +107,7 @@ pub async fn insert_pending(conn: &mut Connection, pending: &NewPending<'_>, now
     Ok(handle)
 }
 
-/// Returns the sign-in that waits under this handle in this app.
+/// Returns the sign-in that waits under this handle in this app, or that has waited under it.
 pub async fn find_pending(
     conn: &mut Connection,
     (store, app): (StoreId, [u8; 32]),
@@ -113,7 +117,8 @@ pub async fn find_pending(
     let digest = handle.digest();
     sqlx::query_as!(
         PendingSignIn,
-        r#"select customer_id as "customer: CustomerId", identity, password_hash as "new_password: HashedPassword"
+        r#"select customer_id as "customer: CustomerId", identity, password_hash as "new_password: HashedPassword",
+                  consumed_at is not null as "is_consumed!"
            from pending_sign_ins where digest = $1 and store_id = $2 and app = $3 and expires_at > $4"#,
         digest.as_slice(),
         store.uuid(),
@@ -127,7 +132,9 @@ pub async fn find_pending(
 /// Whether a sign-in of the customer waits in this app.
 pub async fn is_pending(conn: &mut Connection, customer: CustomerId, app: [u8; 32], now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(
-        r#"select exists (select from pending_sign_ins where customer_id = $1 and app = $2 and expires_at > $3) as "is_one!""#,
+        r#"select exists (
+               select from pending_sign_ins where customer_id = $1 and app = $2 and expires_at > $3 and consumed_at is null
+           ) as "is_one!""#,
         customer.uuid(),
         app.as_slice(),
         now,
@@ -136,16 +143,36 @@ pub async fn is_pending(conn: &mut Connection, customer: CustomerId, app: [u8; 3
     .await
 }
 
-/// Ends the wait. Returns `false` if it has ended already. The caller has locked the account.
-pub async fn consume_pending(conn: &mut Connection, handle: &Handle) -> Result<bool, sqlx::Error> {
+/// How a wait stands that is to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// It has ended now.
+    Ended,
+    /// A parallel request with the same handle has ended it.
+    EndedBefore,
+    /// Something else has ended it: a new password, a sign-out everywhere, the time.
+    Gone,
+}
+
+/// Ends the wait, and keeps that it has ended until the handle expires. The caller has locked the account.
+pub async fn consume_pending(conn: &mut Connection, handle: &Handle, now: DateTime<Utc>) -> Result<Wait, sqlx::Error> {
     let digest = handle.digest();
-    let deleted = sqlx::query!("delete from pending_sign_ins where digest = $1", digest.as_slice());
-    Ok(deleted.execute(conn).await?.rows_affected() == 1)
+    let consumed = sqlx::query!(
+        "update pending_sign_ins set consumed_at = $2, network = '', identity = null, password_hash = null where digest = $1 and consumed_at is null",
+        digest.as_slice(),
+        now,
+    );
+    if consumed.execute(&mut *conn).await?.rows_affected() == 1 {
+        return Ok(Wait::Ended);
+    }
+    let is_there =
+        sqlx::query_scalar!(r#"select exists (select from pending_sign_ins where digest = $1) as "is_there!""#, digest.as_slice(),);
+    Ok(if is_there.fetch_one(conn).await? { Wait::EndedBefore } else { Wait::Gone })
 }
 
 /// Ends all sign-ins of a customer that wait.
 pub async fn forget_pending(conn: &mut Connection, customer: CustomerId) -> Result<(), sqlx::Error> {
-    sqlx::query!("delete from pending_sign_ins where customer_id = $1", customer.uuid()).execute(conn).await?;
+    sqlx::query!("delete from pending_sign_ins where customer_id = $1 and consumed_at is null", customer.uuid()).execute(conn).await?;
     Ok(())
 }
 

@@ -40,6 +40,15 @@ pub async fn find_offered_secret(conn: &mut Connection, customer: CustomerId, no
     .await
 }
 
+/// The sealed secret whose codes are asked for, and the step of the code that was accepted last.
+pub async fn find_enabled_secret(conn: &mut Connection, customer: CustomerId) -> Result<Option<(Vec<u8>, i64)>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"select sealed_secret, coalesce(last_step, 0) as "last_step!" from authenticators where id = $1 and enabled_at is not null"#,
+        customer.uuid(),
+    );
+    Ok(row.fetch_optional(conn).await?.map(|row| (row.sealed_secret, row.last_step)))
+}
+
 /// Asks for codes of this secret from now on. Returns `false` if another one waits by now. `step` is that of the first code.
 pub async fn enable(
     conn: &mut Connection,
@@ -151,22 +160,26 @@ pub enum RecoveryCodeState {
     Used,
     /// The customer has no such code.
     Unknown,
+    /// The customer has no second factor, and so no code to come upon.
+    NoFactor,
 }
 
 /// How the recovery code of a customer with this digest stands.
 pub async fn find_recovery_code(conn: &mut Connection, customer: CustomerId, digest: &[u8]) -> Result<RecoveryCodeState, sqlx::Error> {
     let found = sqlx::query!(
         r#"select exists (select from customer_recovery_codes where customer_id = $1 and digest = $2) as "is_good!",
-                  exists (select from authenticators where id = $1 and last_recovery_code = $2) as "is_used!""#,
+                  exists (select from authenticators where id = $1 and last_recovery_code = $2) as "is_used!",
+                  exists (select from authenticators where id = $1 and enabled_at is not null) as "has_factor!""#,
         customer.uuid(),
         digest,
     )
     .fetch_one(conn)
     .await?;
-    Ok(match (found.is_good, found.is_used) {
-        (true, _) => RecoveryCodeState::Good,
-        (false, true) => RecoveryCodeState::Used,
-        (false, false) => RecoveryCodeState::Unknown,
+    Ok(match (found.is_good, found.is_used, found.has_factor) {
+        (true, _, _) => RecoveryCodeState::Good,
+        (false, true, _) => RecoveryCodeState::Used,
+        (false, false, true) => RecoveryCodeState::Unknown,
+        (false, false, false) => RecoveryCodeState::NoFactor,
     })
 }
 

@@ -55,7 +55,7 @@ pub use log::{
 };
 pub use pauses::{TextPause, list_lasting, resume, tend};
 pub use recipient::{Recipient, Standing};
-pub use refusal::{RULES, TextRefusal};
+pub use refusal::{CODES, RULES, TextRefusal};
 pub use rules::DeploymentLimits;
 pub use tally::forget_minutes;
 

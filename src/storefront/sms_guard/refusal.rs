@@ -41,6 +41,21 @@ pub const RULES: &[&str] = &[
     "provider_answers",
 ];
 
+/// The closed list of the problem codes of refused texts.
+pub const CODES: &[&str] = &[
+    "texts_paused",
+    "number_invalid",
+    "number_unreachable",
+    "number_unproven",
+    "number_cooldown",
+    "range_cooldown",
+    "rate_limited",
+    "text_budget_used",
+    "challenge_required",
+    "texts_unavailable",
+    "message_not_sent",
+];
+
 /// The reason why a text is not sent. Its `Display` text is the sentence for operators. Customers get the text of the problem.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextRefusal {
@@ -99,7 +114,7 @@ impl TextRefusal {
         }
     }
 
-    /// The code of the problem, for the log.
+    /// The code of the problem, for the log: one of [`CODES`].
     pub(super) fn name(&self) -> &'static str {
         self.code().as_str()
     }
@@ -166,13 +181,15 @@ fn describe_answers(TextNotSent { answers }: &TextNotSent) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::storefront::sms_guard::limit::Limit;
     use crate::storefront::sms_guard::pumping::Codes;
     use crate::storefront::sms_guard::scope::Scope;
 
     #[test]
-    fn the_closed_list_contains_exactly_the_rules() {
+    fn the_closed_lists_contain_exactly_the_rules_and_their_codes() {
         let at = DateTime::UNIX_EPOCH;
         let pause = GuardPause { scope: Scope::Store, since: at, until: at, reason: String::new(), seconds: 1 };
         let mut refusals = vec![
@@ -188,5 +205,7 @@ mod tests {
         refusals.extend([TextRefusal::Unavailable, TextRefusal::NotTaken(TextNotSent { answers: Vec::new() })]);
         assert_eq!(refusals.iter().map(TextRefusal::rule).collect::<Vec<_>>(), RULES);
         assert_eq!(TextRefusal::PausedByGuard(pause).rule(), "texts_paused");
+        refusals.push(TextRefusal::Challenged(Box::new(TextRefusal::NumberInvalid)));
+        assert_eq!(refusals.iter().map(TextRefusal::name).collect::<BTreeSet<_>>(), CODES.iter().copied().collect());
     }
 }

@@ -1,7 +1,7 @@
 //! Additional headers of a subscription's POSTs: any header the endpoint needs, except those that the service sets itself.
 //!
 //! The values are keys and passwords, so they are encrypted at rest and never shown. Responses contain [`MASK`] in their place; a
-//! request that sends the mask back keeps the stored value.
+//! request that sends the mask back keeps the stored value, and is refused where there is none.
 //!
 //! They are sealed for the origin of the URL. A change of the URL to another origin has to bring them along.
 
@@ -14,11 +14,8 @@ use serde_json::{Map, Value, json};
 
 use crate::kernel::crypto::{ApplicationKey, CannotOpen, Destination};
 use crate::kernel::ids::SubscriptionId;
-use crate::kernel::sealed_values::{Context, SealedColumn, SentTo};
+use crate::kernel::sealed_values::{Context, MASK, SealedColumn, SentTo};
 use crate::webhooks::targets::EndpointUrl;
-
-/// Replaces a value in responses and logs.
-pub const MASK: &str = "********";
 
 /// The column that holds them.
 pub(super) const SEALED: SealedColumn = SealedColumn {
@@ -61,6 +58,9 @@ pub enum InvalidExtraHeader {
     /// The same name occurs twice, in different case.
     #[error("The header {0} occurs twice.")]
     Repeated(String),
+    /// The value is a mask, and there is no value that it stands for.
+    #[error("The header {0} has no stored value that ******** could keep. Send the value itself.")]
+    NotStored(String),
     /// There are more than 20 headers.
     #[error("A webhook may have at most 20 additional headers.")]
     TooMany,
@@ -86,14 +86,13 @@ impl ExtraHeaders {
         self.0.values().any(|value| value == MASK)
     }
 
-    /// The same headers, with every masked value replaced by the value in `before`.
-    pub fn with_unmasked_values(mut self, before: &Self) -> Self {
-        for (name, value) in &mut self.0 {
-            if let Some(kept) = before.0.get(name).filter(|_| value == MASK) {
-                value.clone_from(kept);
-            }
+    /// The same headers, with every masked value replaced by the value in `before`, which has to have one.
+    pub fn with_unmasked_values(mut self, before: &Self) -> Result<Self, InvalidExtraHeader> {
+        for (name, value) in self.0.iter_mut().filter(|(_, value)| *value == MASK) {
+            let kept = before.0.get(name).ok_or_else(|| InvalidExtraHeader::NotStored(name.clone()))?;
+            value.clone_from(kept);
         }
-        self
+        Ok(self)
     }
 
     /// Encrypts the headers for the row of this subscription and the origin of its URL.
@@ -175,11 +174,10 @@ mod tests {
         assert!(ExtraHeaders::open(&key, other, &url, &sealed).is_err());
         assert!(!String::from_utf8_lossy(&sealed).contains("abc"));
         assert_eq!(headers.masked(), parse(&[("authorization", MASK), ("x-shop", MASK)]).unwrap());
-        let sent = parse(&[("authorization", MASK), ("x-shop", "8"), ("x-new", MASK)]).unwrap();
-        assert_eq!(
-            sent.with_unmasked_values(&headers),
-            parse(&[("authorization", "Bearer abc"), ("x-shop", "8"), ("x-new", MASK)]).unwrap()
-        );
+        let sent = parse(&[("authorization", MASK), ("x-shop", "8")]).unwrap();
+        assert_eq!(sent.with_unmasked_values(&headers), parse(&[("authorization", "Bearer abc"), ("x-shop", "8")]));
+        let unknown = parse(&[("authorization", MASK), ("x-new", MASK)]).unwrap();
+        assert_eq!(unknown.with_unmasked_values(&headers), Err(InvalidExtraHeader::NotStored("x-new".to_owned())));
     }
 
     #[test]

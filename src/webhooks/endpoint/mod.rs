@@ -22,7 +22,7 @@ use crate::webhooks::targets::EndpointUrl;
 
 pub use attempt_timeout::{AttemptTimeout, LONGEST_ATTEMPT};
 pub use cache::{EndpointCache, Endpoints};
-pub use extra_headers::{ExtraHeaders, MASK};
+pub use extra_headers::ExtraHeaders;
 pub use headers::{AttemptHeaders, Headers, SIGNATURES, as_json};
 pub use rotation::{RotatingSecrets, SealedSecrets};
 pub use secret::SigningSecret;

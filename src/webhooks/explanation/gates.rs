@@ -157,9 +157,9 @@ impl Facts {
         };
         let (gate, verdict) = match found.state.as_str() {
             "delivered" => (Gate::passed("answered", format!("Delivered at attempt {}: {answer}.", found.attempts)), Verdict::Delivered),
-            "failed" => (Gate::stopped("answered", format!("Given up after {} attempts: {answer}.", found.attempts)), Verdict::Failed),
+            "failed" => (Gate::stopped("answered", format!("Given up after {}: {answer}.", attempts(found.attempts))), Verdict::Failed),
             "cancelled" => {
-                (Gate::stopped("answered", format!("Cancelled after {} attempts: {answer}.", found.attempts)), Verdict::Cancelled)
+                (Gate::stopped("answered", format!("Cancelled after {}: {answer}.", attempts(found.attempts))), Verdict::Cancelled)
             }
             _ if self.subscription.status == Status::Paused && found.due_at.is_some() => {
                 let since = self.subscription.paused_at.map(|at| format!(" since {}", timestamp(at))).unwrap_or_default();
@@ -192,4 +192,9 @@ impl Facts {
         gates.push(gate);
         verdict
     }
+}
+
+/// `1 attempt`, `5 attempts`.
+fn attempts(count: i16) -> String {
+    if count == 1 { "1 attempt".to_owned() } else { format!("{count} attempts") }
 }

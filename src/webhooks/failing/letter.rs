@@ -3,6 +3,7 @@
 use crate::kernel::clock::timestamp;
 use crate::resources::Record;
 use crate::webhooks::failing::episode::{DISABLE_AFTER, Notice};
+use crate::webhooks::sending::fault::Fault;
 use crate::webhooks::sending::tls_reason::TlsReason;
 use crate::webhooks::subscription::Subscription;
 
@@ -53,8 +54,9 @@ fn sentence_about(failure: &str) -> String {
     if failure.bytes().all(|byte| byte.is_ascii_digit()) {
         return format!("The latest attempt was answered with status {failure}.");
     }
-    match failure.split_once(' ').and_then(|(error, reason)| Some((error, reason.parse::<TlsReason>().ok()?))) {
-        Some((error, reason)) => format!("The latest attempt ended with the error {error}. {}", reason.sentence()),
+    let (error, reason) = failure.split_once(' ').unwrap_or((failure, ""));
+    match reason.parse::<TlsReason>().map(TlsReason::sentence).ok().or_else(|| Fault::sentence(error)) {
+        Some(sentence) => format!("The latest attempt failed. {sentence}"),
         None => format!("The latest attempt ended with the error {failure}."),
     }
 }
@@ -67,11 +69,14 @@ mod tests {
     fn the_end_of_an_attempt_is_a_sentence() {
         for (failure, sentence) in [
             ("503", "The latest attempt was answered with status 503."),
-            ("timeout", "The latest attempt ended with the error timeout."),
-            ("tls certificate_expired", "The latest attempt ended with the error tls. The certificate has expired."),
-            ("tls something_newer", "The latest attempt ended with the error tls something_newer."),
+            ("timeout", "The latest attempt failed. There was no answer in time."),
+            ("connect", "The latest attempt failed. No connection could be made."),
+            ("tls certificate_expired", "The latest attempt failed. The certificate has expired."),
+            ("tls something_newer", "The latest attempt failed. The certificate is not trusted, or the TLS handshake failed."),
+            ("something_newer", "The latest attempt ended with the error something_newer."),
         ] {
             assert_eq!(sentence_about(failure), sentence);
         }
+        assert!(Fault::WORDS.iter().all(|word| Fault::sentence(word).is_some()));
     }
 }

@@ -53,7 +53,8 @@ impl Webhooks {
         Ok(expected)
     }
 
-    /// Creates a replay of these deliveries, which the worker carries out.
+    /// Creates a replay of these deliveries, which the worker carries out. One at a time, because each may send any number of requests, and by hand
+    /// counts as one.
     async fn replay(
         &self,
         caller: &Caller,
@@ -70,7 +71,11 @@ impl Webhooks {
         transaction.lock_shared::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
         moving::must_have_its_log(transaction.conn(), caller.company).await?;
         let now = transaction.now;
+        // Requests of the same moment wait here for each other, so that one of them begins.
         by_hand::count(transaction.conn(), caller, &[id.uuid()], now).await?;
+        if queries::is_under_way(transaction.conn(), id, request.state).await? {
+            return Err(ProblemCode::ReplayUnderWay.into());
+        }
         let wanted = request.wanted(now);
         let (until, expected) = (wanted.until, repeat::count_repeated(transaction.conn(), id, wanted).await?);
         let shown = transaction.insert(replay, Replay::new(id, request, until, expected)).await?;

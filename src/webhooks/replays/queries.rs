@@ -29,6 +29,19 @@ pub(super) async fn find_unfinished(conn: &mut Connection) -> Result<Vec<ReplayI
     .await
 }
 
+/// Whether deliveries of the subscription in this state are being replayed.
+pub(super) async fn is_under_way(conn: &mut Connection, subscription: SubscriptionId, state: Repeatable) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select exists (
+             select from replays where subscription_id = $1 and state = $2 and finished_at is null
+           ) as "is_under_way!""#,
+        subscription.uuid(),
+        state as Repeatable,
+    )
+    .fetch_one(conn)
+    .await
+}
+
 /// Locks an unfinished replay; `None` if it is finished or locked by another transaction.
 pub(super) async fn lock_replay(conn: &mut Connection, id: ReplayId) -> Result<Option<Locked>, sqlx::Error> {
     let row = sqlx::query!(

@@ -51,7 +51,7 @@ fn replay_doc() -> OperationDoc {
         .taking_body(closed_object(&["since"], body))
         .showing(StatusCode::OK, Replay::SINGULAR)
         .showing(StatusCode::ACCEPTED, Replay::SINGULAR)
-        .refusing(&[ProblemCode::IdempotencyKeyUsed])
+        .refusing(&[ProblemCode::ReplayUnderWay, ProblemCode::IdempotencyKeyUsed])
 }
 
 fn replay_delivery_doc() -> OperationDoc {

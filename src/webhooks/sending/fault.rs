@@ -25,7 +25,7 @@ pub enum Fault {
     Timeout,
     /// The response body was incomplete at the deadline.
     TooSlow,
-    /// The response has more headers than a client accepts.
+    /// The response has more headers, or longer ones, than a client accepts.
     TooManyHeaders,
     /// The header lines of the response cannot be read.
     BadHeaders,
@@ -57,6 +57,23 @@ impl Fault {
             Self::Unsigned => "unsigned",
             Self::Interrupted => "interrupted",
         }
+    }
+
+    /// What a word of the log means, in a sentence; `None` for a word that only a newer version writes.
+    pub fn sentence(word: &str) -> Option<&'static str> {
+        Some(match word {
+            "blocked" => "The name leads to an address that deliveries may not go to.",
+            "dns" => "The host name does not resolve.",
+            "connect" => "No connection could be made.",
+            "tls" => "The certificate is not trusted, or the TLS handshake failed.",
+            "timeout" => "There was no answer in time.",
+            "too_slow" => "The answer was not complete in time.",
+            "too_many_headers" | "bad_headers" => "The headers of the answer could not be read.",
+            "closed" => "The connection was closed before there was a whole answer.",
+            "unsigned" => "Nothing was sent: the signing secret cannot be decrypted.",
+            "interrupted" => "The worker ended before the result was recorded.",
+            _ => return None,
+        })
     }
 
     /// The word that says more.

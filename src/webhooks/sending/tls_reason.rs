@@ -58,7 +58,11 @@ impl TlsReason {
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => Self::CertificateExpired,
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => Self::CertificateNotYetValid,
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => Self::WrongName,
-            CertificateError::UnknownIssuer => Self::UnknownAuthority,
+            // Of an authority with the name of a trusted one, the signature does not fit the key: one that was made anew, or a self-signed
+            // certificate whose name is common.
+            CertificateError::UnknownIssuer
+            | CertificateError::BadSignature
+            | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => Self::UnknownAuthority,
             CertificateError::Revoked => Self::CertificateRevoked,
             CertificateError::Other(error) if is_self_signed(error) => Self::UnknownAuthority,
             _ => Self::CertificateInvalid,
@@ -125,6 +129,17 @@ mod tests {
         ] {
             let error = CertificateError::Other(OtherError(Arc::new(error)));
             assert_eq!(TlsReason::of_tls(&rustls::Error::InvalidCertificate(error), false), reason);
+        }
+    }
+
+    #[test]
+    fn an_authority_that_has_only_the_name_of_a_trusted_one_is_unknown() {
+        let kind_of_key = CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext {
+            signature_algorithm_id: vec![],
+            public_key_algorithm_id: vec![],
+        };
+        for error in [CertificateError::BadSignature, kind_of_key] {
+            assert_eq!(TlsReason::of_tls(&rustls::Error::InvalidCertificate(error), false), TlsReason::UnknownAuthority);
         }
     }
 

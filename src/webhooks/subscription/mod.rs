@@ -20,6 +20,8 @@ use sqlx::types::Json;
 use crate::callers::Owner;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::SubscriptionId;
+use crate::kernel::problem::{FieldErrors, Problem};
+use crate::kernel::sealed_values::SEND_AGAIN;
 use crate::resources::{EventData, FieldType, Instant, Line};
 use crate::webhooks::endpoint::{AttemptTimeout, ExtraHeaders, SignatureFormat};
 use crate::webhooks::targets::EndpointUrl;
@@ -154,12 +156,12 @@ impl Subscription {
     }
 
     /// Replaces the additional headers; masked values keep the value they had.
-    fn set_headers(&mut self, headers: ExtraHeaders, key: &ApplicationKey, id: SubscriptionId) -> Result<(), CannotOpen> {
+    fn set_headers(&mut self, headers: ExtraHeaders, key: &ApplicationKey, id: SubscriptionId) -> Result<(), Problem> {
         let before = self.open_headers(key, id);
         let headers = match &before {
-            Ok(before) => headers.with_unmasked_values(before),
+            Ok(before) => headers.with_unmasked_values(before).map_err(|error| FieldErrors::one("headers", error.to_string()))?,
             // Headers that were sealed for another origin or under a lost application key can be replaced, but none of their values can be kept.
-            Err(CannotOpen) if headers.has_masked_values() => return Err(CannotOpen),
+            Err(CannotOpen) if headers.has_masked_values() => return Err(FieldErrors::one("headers", SEND_AGAIN)),
             Err(CannotOpen) => headers,
         };
         if before.ok().as_ref() != Some(&headers) {

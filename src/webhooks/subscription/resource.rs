@@ -27,6 +27,8 @@ impl Resource for Subscription {
     const AREA: Area = Area::Integration;
     const TABLE: &'static str = "subscriptions";
     const OWNED: Option<Owned> = Some(Owned::Itself);
+    const LEADS_TO: &'static [&'static str] = &["url"];
+    const SHOWS_SECRET: bool = true;
     const REFUSALS: &'static [ProblemCode] = &[ProblemCode::EndpointForbidden];
 
     fn owner(&self) -> Option<&Owner> {
@@ -64,13 +66,12 @@ impl Subscription {
     ) -> Result<(), Problem> {
         let key = &transaction.state.key;
         let stays = before.is_some_and(|before| before.url.destination() == self.url.destination());
-        let completed = match headers {
-            Member::Sent(headers) => self.set_headers(headers, key, id),
+        match headers {
+            Member::Sent(headers) => self.set_headers(headers, key, id)?,
             // Nothing changes about the headers, whether they can be decrypted or not.
-            Member::Missing if stays => Ok(()),
-            Member::Missing => self.open_headers(key, id).map(drop),
-        };
-        completed.map_err(|CannotOpen| FieldErrors::one("headers", SEND_AGAIN))?;
+            Member::Missing if stays => {}
+            Member::Missing => drop(self.open_headers(key, id).map_err(|CannotOpen| FieldErrors::one("headers", SEND_AGAIN))?),
+        }
         match std::mem::replace(&mut self.status, before.map_or(Status::Enabled, |before| before.status)) {
             Status::Enabled => self.enable(),
             Status::Paused => self.pause(transaction.now),

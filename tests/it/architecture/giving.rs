@@ -11,6 +11,7 @@ const GIVERS: &[(&str, &str)] = &[
     ("operators/mod.rs", "operators and passwords on the command line"),
     ("operators/totp/mod.rs", "a way in without the second factor"),
     ("portal/links.rs", "links to the portal"),
+    ("portal/makers.rs", "the same, for as long as their maker may hand them out"),
 ];
 
 /// The files below `src` that call something.

@@ -181,6 +181,34 @@ async fn owners_are_told_of_a_key_that_may_do_everything() {
 }
 
 #[tokio::test]
+async fn owners_are_told_of_what_an_operator_leads_elsewhere() {
+    let world = World::new().await;
+    world.operator("ada@acme.example", Role::Owner).await;
+    let mut tab = world.signed_in(Role::Developer).await;
+    let (here, there) = (world.endpoint("here.test").await, world.endpoint("there.test").await);
+    tab.open("/console/records/developers/webhooks/new").await;
+    tab.send("/console/records/developers/webhooks/new", &[("url", &here.url()), ("events", "order.*")]).await.says("whsec_");
+    let webhook = world.get("webhooks").await["webhooks"][0].take();
+    let told = world.told("ada@acme.example").await;
+    assert!(told.len() == 1 && told[0].1.contains(id(&webhook)) && !told[0].1.contains("here.test"), "{told:#?}");
+    let webhook = format!("/console/records/developers/webhooks/{}", id(&webhook));
+    let store = format!("/console/records/storefront/stores/{}", world.store);
+    for (page, field, value, mails) in [
+        (&webhook, "description", "The shop", 1),
+        (&webhook, "url", there.url().as_str(), 2),
+        (&store, "name", "Another shop", 2),
+        (&store, "passkey_domain", "shop.example", 3),
+    ] {
+        tab.edit(page, &[(field, value)]).await.says("Saved.");
+        assert_eq!(world.told("ada@acme.example").await.len(), mails, "{page} {field}");
+    }
+    // A server of the company makes webhooks every day.
+    world.subscribe(&there, json!({})).await;
+    assert_eq!(world.told("ada@acme.example").await.len(), 3);
+    assert!(world.told("developer@acme.example").await.is_empty());
+}
+
+#[tokio::test]
 async fn notices_are_no_flood_and_a_flood_of_one_kind_hides_no_other() {
     let world = World::new().await;
     world.signed_in(Role::Viewer).await;
@@ -191,6 +219,37 @@ async fn notices_are_no_flood_and_a_flood_of_one_kind_hides_no_other() {
     let viewer = world.get("operators?email=viewer@acme.example").await["operators"][0].take();
     world.put(&format!("operators/{}", id(&viewer)), json!({ "role": "support" })).await;
     assert_eq!(world.told_of("viewer@acme.example").await[0], "An operator was let in, or has another role");
+}
+
+#[tokio::test]
+async fn ten_harmless_changes_hide_no_eleventh_from_the_owners() {
+    let world = World::new().await;
+    for email in ["ada@acme.example", "bob@acme.example"] {
+        world.operator(email, Role::Owner).await;
+    }
+    world.operator("eve@acme.example", Role::Viewer).await;
+    let eve = world.get("operators?email=eve@acme.example").await["operators"][0].take();
+    for change in 0..11 {
+        let role = if change % 2 == 0 { "support" } else { "viewer" };
+        world.put(&format!("operators/{}", id(&eve)), json!({ "role": role })).await;
+    }
+    let invited = json!({ "email": "mallory@evil.example", "role": "owner" });
+    world.api(Method::POST, "/developers/int/v1/operators").json(&invited).send().await.ok(201);
+    // A key is another kind, which has not had its ten.
+    let key = json!({ "name": "Another", "scopes": ["admin"] });
+    world.api(Method::POST, "/developers/int/v1/api-keys").json(&key).send().await.ok(201);
+    for email in ["ada@acme.example", "bob@acme.example"] {
+        assert_eq!(world.told(email).await.len(), 11);
+    }
+    world.pass(TimeDelta::minutes(5));
+    for email in ["ada@acme.example", "bob@acme.example"] {
+        let told = world.told(email).await;
+        let (subject, text) = &told[0];
+        assert_eq!((told.len(), subject.as_str()), (12, "An operator was let in, or has another role – Acme"));
+        // One mail has all that came after the ten.
+        assert!(text.contains("eve@acme.example, support") && text.contains("mallory@evil.example, owner"), "{text}");
+    }
+    assert_eq!(world.count("select count(*) from operator_notices").await, 0);
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::World;
-use crate::support::gateways::{SIGNING_SECRET, paid, refund, sha256_hex};
+use crate::support::gateways::{SIGNING_SECRET, event, paid, refund, sha256_hex};
 
 #[tokio::test]
 async fn a_payment_tells_its_facts_and_events_in_order() {
@@ -83,4 +83,93 @@ async fn a_callback_shows_no_secret_and_is_processed_again() {
     assert_eq!(viewer.open(&trial).await.status, 404);
     assert_eq!(viewer.send(&trial, &[("sample", "{}")]).await.status, 404);
     assert_eq!(viewer.send(&format!("{page}/process"), &[]).await.status, 403);
+}
+
+#[tokio::test]
+async fn a_callback_that_was_understood_in_part_says_what_was_not_recorded() {
+    let world = World::new().await;
+    let gateway = world.card().await;
+    let metadata = json!({ "order_id": "A-1001" });
+    let intent = json!({ "id": "pi_1", "amount": 1000, "amount_received": 1000, "currency": "usd", "metadata": metadata });
+    world.call_back(&gateway, &event("evt_1", "payment_intent.succeeded", intent)).await.ok(200);
+    let mut tab = world.signed_in(Role::Viewer).await;
+    let page = tab.open(&format!("/console/callbacks/{}", world.last_callback().await["id"].as_str().unwrap())).await;
+    page.says("what it told was recorded, but for this:").says("A-1001").says("partly_understood").says_nothing_of("all it told");
+}
+
+#[tokio::test]
+async fn only_a_body_that_was_cut_off_is_said_to_be_kept_in_part() {
+    const CUT: &str = "only the beginning is kept";
+    let world = World::new().await;
+    let gateway = world.card().await;
+    let secret = "s".repeat(6000);
+    let intent = json!({ "id": "pi_1", "amount": 1000, "amount_received": 1000, "currency": "usd", "client_secret": secret });
+    world.call_back(&gateway, &event("evt_1", "payment_intent.succeeded", intent.clone())).await.ok(200);
+    let mut tab = world.signed_in(Role::Viewer).await;
+    let shown = format!("/console/callbacks/{}", world.last_callback().await["id"].as_str().unwrap());
+    tab.open(&shown).await.says("••••").says_nothing_of(CUT).says_nothing_of(&secret);
+
+    let path = gateway["callback_path"].as_str().unwrap();
+    for (note, is_cut) in [(String::new(), false), ("n".repeat(6000), true)] {
+        world.pass(TimeDelta::seconds(1));
+        world.request(Method::POST, path).json(&json!({ "note": note })).send().await.refused(400, "callback_not_genuine");
+        let refused = tab.open(&format!("/console/callbacks/{}", world.last_callback().await["id"].as_str().unwrap())).await;
+        assert_eq!(refused.html.contains(CUT), is_cut);
+    }
+
+    sqlx::query("update callbacks set body = '', body_erased_at = created_at where status = 'processed'")
+        .execute(&world.pool)
+        .await
+        .unwrap();
+    tab.open(&shown).await.says("They were erased").says_nothing_of(CUT);
+}
+
+#[tokio::test]
+async fn a_sample_may_contain_what_a_callback_may() {
+    let world = World::new().await;
+    let gateway = world.card().await;
+    let mut tab = world.signed_in(Role::Developer).await;
+    let trial = format!("/console/gateways/{}/try", gateway["id"].as_str().unwrap());
+    let test = format!("gateways/{}/test", gateway["id"].as_str().unwrap());
+    tab.open(&trial).await;
+    for note in [r#""\ud83d""#, r#""a\u0000b""#, "1e999", "NaN", "[-Infinity, Infinity]", "\"two\nlines\""] {
+        let object = format!(r#"{{"id":"pi_1","amount":1000,"amount_received":1000,"currency":"usd","note":{note}}}"#);
+        let body = format!(r#"{{"id":"evt_1","type":"payment_intent.succeeded","data":{{"object":{object}}}}}"#);
+        let shown = tab.send(&trial, &[("sample", &body)]).await;
+        shown.says("Such a callback is understood.").says("10.00 USD");
+        let tested = world.ledger(Method::POST, &test).json(&json!({ "sample": body })).send().await.ok(200);
+        assert_eq!((&tested["ok"], &tested["contents"]["facts"][0]["amount"]), (&json!(true), &json!(1000)), "{note}");
+    }
+    for sample in [json!("{"), json!("[]"), json!(7)] {
+        let refused = world.ledger(Method::POST, &test).json(&json!({ "sample": sample })).send().await.refused(422, "body_invalid");
+        assert!(refused["fields"]["sample"].is_array(), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_payment_says_what_was_told_in_the_reader_s_language_and_what_a_total_counts() {
+    let world = World::new().await;
+    let gateway = world.card().await;
+    let intent = json!({ "id": "pi_1", "amount": 5000, "currency": "eur", "last_payment_error": { "message": "Your card was declined." } });
+    world.call_back(&gateway, &event("evt_1", "payment_intent.payment_failed", intent)).await.ok(200);
+    let charge = json!({
+        "id": "ch_1", "payment_intent": "pi_1", "amount": 5000, "currency": "eur", "captured": true, "amount_captured": 3000, "amount_refunded": 2500,
+    });
+    world.call_back(&gateway, &event("evt_2", "charge.captured", charge.clone())).await.ok(200);
+    world.call_back(&gateway, &event("evt_3", "charge.refunded", charge)).await.ok(200);
+    let payment = world.payment().await;
+    assert_eq!(payment["refunded_amount"], 500);
+    let address = format!("/console/payments/{}", payment["id"].as_str().unwrap());
+    let mut tab = world.signed_in(Role::Viewer).await;
+    let page = tab.open(&address).await;
+    page.says("Your card was declined.")
+        .says_nothing_of("declined..")
+        .says("25.00 EUR with what was released")
+        .says("5.00 EUR of it refunded");
+    page.says("refunded in all").says("authorisation released");
+    let page = tab.send("/console/preferences", &[("language", "de"), ("here", &address)]).await;
+    page.says("25.00 EUR mit Freigegebenem")
+        .says("Zahlung gescheitert")
+        .says("Reservierung freigegeben")
+        .says_nothing_of("authorisation released");
 }

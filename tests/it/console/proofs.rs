@@ -9,10 +9,12 @@ use serde_json::json;
 use crate::support::World;
 use crate::support::authenticator_app::app_code;
 use crate::support::console::{PASSWORD, Shown, Tab};
+use crate::support::customers::EMAIL;
 use crate::support::fleet::id;
 
 const TEN_MINUTES: TimeDelta = TimeDelta::minutes(10);
 const NEW_KEY: &str = "/console/records/developers/api-keys/new";
+const NEW_WEBHOOK: &str = "/console/records/developers/webhooks/new";
 const SESSION: &str = "portico-session";
 
 /// The browser of a thief who has copied the cookie of a session.
@@ -98,6 +100,47 @@ async fn a_copied_cookie_lets_nobody_in_and_shows_no_secret() {
     }
     assert_eq!(world.count("select count(*) from changes").await, before);
     assert_eq!(world.count("select count(*) from operator_mails").await, 0);
+}
+
+#[tokio::test]
+async fn a_copied_cookie_makes_nothing_that_goes_on_after_its_session() {
+    let world = World::new().await;
+    let mut owner = world.signed_in(Role::Owner).await;
+    let (_endpoint, webhook) = world.subscriber("hooks.test").await;
+    let (_, hook, _) = world.hook_with_a_page().await;
+    let url = world.endpoint("thief.test").await.url();
+    let webhook = format!("/console/records/developers/webhooks/{}", id(&webhook));
+    let store = format!("/console/records/storefront/stores/{}", world.store);
+    let before = world.count("select count(*) from changes").await;
+    world.pass(TEN_MINUTES);
+    let mut thief = thief_of(&world, &owner);
+    for new in [NEW_WEBHOOK, "/console/records/storefront/registration-hooks/new"] {
+        assert_eq!(thief.open(new).await.address, confirming(new));
+        let made = thief.send(new, &[("store", &world.store.to_string()), ("url", &url), ("events", "*")]).await;
+        assert_eq!(made.address, confirming("/console"), "{new}");
+        made.says_nothing_of("whsec_");
+    }
+    for (page, field, value) in [(&webhook, "url", url.as_str()), (&hook, "url", url.as_str()), (&store, "passkey_domain", "thief.example")]
+    {
+        assert_eq!(thief.edit(page, &[(field, value)]).await.address, confirming("/console"), "{page} {field}");
+    }
+    let tested = "/console/records/storefront/test-identities/new";
+    assert_eq!(thief.open(tested).await.address, confirming(tested));
+    let fields = [("store", world.store.to_string()), ("identity", EMAIL.to_owned()), ("code", "424242".to_owned())];
+    let fields = fields.each_ref().map(|(name, value)| (*name, value.as_str()));
+    assert_eq!(thief.send(tested, &fields).await.address, confirming("/console"));
+    assert_eq!(world.count("select count(*) from changes").await, before);
+    assert_eq!(world.count("select count(*) from operator_notices").await, 0);
+
+    // What leads nowhere else needs no proof.
+    thief.edit(&webhook, &[("description", "The shop")]).await.says("Saved.");
+    thief.edit(&store, &[("name", "Another shop")]).await.says("Saved.");
+
+    owner.open(NEW_WEBHOOK).await;
+    assert_eq!(owner.confirm(PASSWORD, NEW_WEBHOOK).await.address, NEW_WEBHOOK);
+    owner.send(NEW_WEBHOOK, &[("url", &url), ("events", "order.*")]).await.says("whsec_");
+    owner.edit(&webhook, &[("url", &url)]).await.says("Saved.");
+    assert_eq!(world.count("select count(*) from operator_notices where about = 'destination'").await, 2);
 }
 
 #[tokio::test]

@@ -14,8 +14,10 @@ use tower::ServiceExt;
 use uuid::Uuid;
 
 use crate::support::World;
-use crate::support::customers::EMAIL;
+use crate::support::console::PASSWORD;
+use crate::support::customers::{EMAIL, token};
 use crate::support::fleet::id;
+use crate::support::receiver::Reply;
 use crate::support::routes::{Kind, NOBODY, OTHER_ROUTES, RESOURCES};
 
 const OWNER: &[Role] = &[Role::Owner];
@@ -109,7 +111,9 @@ fn requests(namespace: &str, plural: &str, kind: Kind) -> Vec<(Method, String, &
         requests.push((Method::PUT, one.clone(), writers));
     }
     if kind == Kind::Editable {
-        requests.push((Method::DELETE, one, writers));
+        // A store shuts out its customers.
+        let deleters = if plural == "stores" { OWNER } else { writers };
+        requests.push((Method::DELETE, one, deleters));
     }
     let acts = OTHER_ROUTES.iter().filter(|(method, space, path)| {
         // A replay repeats deliveries and changes nothing of the webhook.
@@ -161,6 +165,7 @@ async fn the_documentation_says_what_a_kind_reaches() {
     let document = world.request(Method::GET, "/openapi.json").send().await.ok(200);
     for (path, needed) in [
         ("/fleet/int/v1/orders", "Requires the scope `write`."),
+        ("/storefront/int/v1/stores", "Requires the scope `write`."),
         ("/storefront/int/v1/identity-providers", "Requires the scope `admin`. An operator's role needs `admin` for customers too."),
         (
             "/storefront/int/v1/registration-hooks",
@@ -169,6 +174,8 @@ async fn the_documentation_says_what_a_kind_reaches() {
     ] {
         assert_eq!(document["paths"][path]["post"]["description"], needed, "{path}");
     }
+    let deleting = &document["paths"]["/storefront/int/v1/stores/{uuid}"]["delete"]["description"];
+    assert_eq!(deleting, "Requires the scope `write`. An operator's role needs `write` for customers too.");
 }
 
 #[tokio::test]
@@ -207,6 +214,31 @@ async fn a_developer_takes_no_messages_of_customers_and_words_none() {
 }
 
 #[tokio::test]
+async fn who_does_not_write_test_identities_is_not_shown_the_code_that_signs_in() {
+    let world = World::new().await;
+    let ends = portico::kernel::clock::timestamp(world.clock.now() + chrono::TimeDelta::days(30));
+    let tested = json!({ "store": world.store, "identity": "review@example.com", "code": "424242", "expires_at": ends });
+    let path = "/storefront/int/v1/test-identities";
+    let made = world.api(Method::POST, path).json(&tested).send().await.ok(201);
+    let one = format!("{path}/{}", id(&made["test_identity"]));
+    let page = format!("/console/records/storefront/test-identities/{}", id(&made["test_identity"]));
+    for role in Role::ALL {
+        let desk = Desk::of(&world, role);
+        for path in [path, one.as_str()] {
+            let shown = desk.ask(&Method::GET, path, &json!({})).await.unwrap().to_string();
+            assert!(shown.contains("review@example.com"), "{role:?} {shown}");
+            assert_eq!(shown.contains("424242"), role == Role::Owner, "{role:?} {shown}");
+        }
+        let mut tab = world.signed_in(role).await;
+        let shown = tab.open(&page).await.says("review@example.com").html.contains("424242");
+        assert_eq!(shown, role == Role::Owner, "{role:?}");
+    }
+    let reader = world.key_of(world.company, &[Scope::Read]).await;
+    let shown = world.request(Method::GET, &one).key(&reader).send().await.ok(200);
+    assert_eq!(shown["test_identity"]["code"], json!(null));
+}
+
+#[tokio::test]
 async fn a_hook_that_reads_everybody_who_registers_is_for_those_who_read_customers() {
     let world = World::new().await;
     let receiver = world.endpoint("hook.test").await;
@@ -242,7 +274,7 @@ async fn a_webhook_for_events_about_customers_is_for_those_who_read_customers() 
     let form = [("url", receiver.url()), ("events", "customer.*".to_owned())];
     let form: Vec<_> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let refused = tab.send("/console/records/developers/webhooks/new", &form).await;
-    assert_eq!(refused.status, 422);
+    assert_eq!(refused.status, 403);
     refused.says("it needs the permission read for customers");
     assert_eq!(world.count("select count(*) from subscriptions").await, 2);
 }
@@ -336,6 +368,65 @@ async fn a_developer_sees_that_an_event_about_a_customer_was_delivered_and_not_w
 }
 
 #[tokio::test]
+async fn a_developer_does_not_read_a_customer_in_what_an_endpoint_answers() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    let echo = || Reply::Answer(200, vec![("x-echo", EMAIL.to_owned())], format!("Hello {EMAIL}").into_bytes());
+    receiver.will([echo()]);
+    world.register(EMAIL).await;
+    world.deliver().await;
+    let deliveries = "/developers/int/v1/deliveries";
+    let delivery = world.get("deliveries?event=customer.created").await["deliveries"][0].take();
+    let (path, page) = (format!("{deliveries}/{}", id(&delivery)), format!("/console/deliveries/{}", id(&delivery)));
+    let shown = async |role| Desk::of(&world, role).ask(&Method::GET, &path, &json!({})).await.unwrap()["delivery"].take();
+
+    let developer = shown(Role::Developer).await;
+    let attempt = &developer["attempts"][0];
+    assert_eq!(attempt["status"], 200);
+    assert!(attempt["duration_ms"].is_number() && attempt["request_headers"].is_object(), "{attempt}");
+    assert_eq!((&attempt["response_headers"], &attempt["response_body"]), (&json!(null), &json!(null)));
+    assert!(!developer.to_string().contains(EMAIL), "{developer}");
+    let support = shown(Role::Support).await;
+    assert_eq!(support["attempts"][0]["response_headers"]["x-echo"], EMAIL);
+    assert_eq!(support["attempts"][0]["response_body"], format!("Hello {EMAIL}"));
+
+    // Without its body, the command would be another request.
+    let shown = world.signed_in(Role::Developer).await.open(&page).await;
+    shown.says("The answer is no longer kept, or your role does not reach").says_nothing_of(EMAIL).says_nothing_of("--data-binary");
+    world.signed_in(Role::Support).await.open(&page).await.says(&format!("Hello {EMAIL}")).says("--data-binary");
+
+    // What an endpoint answers to an event about no customer is shown.
+    receiver.will([echo()]);
+    world.publish("order.created").await;
+    world.deliver().await;
+    let order = world.get("deliveries?event=order.created").await["deliveries"][0].take();
+    let order = Desk::of(&world, Role::Developer).ask(&Method::GET, &format!("{deliveries}/{}", id(&order)), &json!({})).await.unwrap();
+    assert_eq!(order["delivery"]["attempts"][0]["response_body"], format!("Hello {EMAIL}"));
+}
+
+#[tokio::test]
+async fn a_developer_or_a_copied_cookie_shuts_out_no_customers_with_their_store() {
+    let world = World::new().await;
+    let customer = world.register(EMAIL).await;
+    let path = format!("/storefront/int/v1/stores/{}", world.store);
+    let page = format!("/console/records/storefront/stores/{}", world.store);
+    Desk::of(&world, Role::Developer).refused(&Method::DELETE, &path, &json!({})).await;
+    let mut developer = world.signed_in(Role::Developer).await;
+    developer.open(&page).await.says(&format!("{page}/edit")).says_nothing_of(&format!("{page}/delete"));
+    assert_eq!(developer.send(&format!("{page}/delete"), &[]).await.status, 404);
+
+    let mut owner = world.signed_in(Role::Owner).await;
+    world.pass(chrono::TimeDelta::minutes(10));
+    assert!(owner.open(&format!("{page}/delete")).await.address.starts_with("/console/confirm"));
+    assert!(owner.send(&format!("{page}/delete"), &[]).await.address.starts_with("/console/confirm"));
+    world.storefront_get("customers/me").token(&token(&customer)).send().await.ok(200);
+
+    owner.sign_in("owner@acme.example", PASSWORD).await;
+    owner.open(&format!("{page}/delete")).await.says("Its customers cannot sign in any more");
+    owner.send(&format!("{page}/delete"), &[]).await.says("Deleted.");
+}
+
+#[tokio::test]
 async fn a_developer_hands_no_customers_to_a_gateway_that_saves_their_cards() {
     let world = World::new().await;
     let (desk, path) = (Desk::of(&world, Role::Developer), "/ledger/int/v1/gateways");
@@ -343,5 +434,8 @@ async fn a_developer_hands_no_customers_to_a_gateway_that_saves_their_cards() {
     desk.refused(&Method::POST, path, &cards).await;
     desk.ask(&Method::POST, path, &json!({ "name": "Cash", "driver": "manual" })).await.unwrap();
     let made = world.ledger(Method::POST, "gateways").json(&cards).send().await.ok(201);
-    desk.refused(&Method::PUT, &format!("{path}/{}", id(&made["gateway"])), &json!({ "secret_key": "sk_live_9876543210" })).await;
+    let one = format!("{path}/{}", id(&made["gateway"]));
+    desk.refused(&Method::PUT, &one, &json!({ "secret_key": "sk_live_9876543210" })).await;
+    // One that fails can be stopped, as a webhook can.
+    desk.ask(&Method::DELETE, &one, &json!({})).await.unwrap();
 }

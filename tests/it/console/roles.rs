@@ -64,7 +64,7 @@ async fn a_developer_makes_no_key_that_reaches_customers() {
     let mut tab = world.signed_in(Role::Developer).await;
     tab.open("/console/records/developers/api-keys/new").await;
     let refused = tab.send("/console/records/developers/api-keys/new", &[("name", "Reports"), ("scopes", "read")]).await;
-    assert_eq!(refused.status, 422);
+    assert_eq!(refused.status, 403);
     refused.says("A key with the scope read reaches customers, which this operator does not.");
     let made = tab.send("/console/records/developers/api-keys/new", &[("name", "Publisher"), ("scopes", "events")]).await;
     made.says("Copy this now. It is not shown again.").says("key_");

@@ -110,7 +110,9 @@ async fn the_step_between_belongs_to_the_browser_and_ends() {
     ada.sign_in("viewer@acme.example", PASSWORD).await;
     // Another browser has no step, and one that was made up is none.
     let mut eve = world.tab();
-    assert_eq!(eve.enter_code(&app.code(&world)).await.status, 401);
+    let refused = eve.enter_code(&app.code(&world)).await;
+    assert_eq!(refused.status, 401);
+    refused.says("This sign-in was not begun in this browser").says_nothing_of("This link");
     eve.cookies.insert("portico-step".to_owned(), "planted".to_owned());
     assert_eq!(eve.enter_code(&app.code(&world)).await.status, 401);
     assert_eq!(eve.open("/console/sign-in/code").await.address, "/console/sign-in");
@@ -123,7 +125,23 @@ async fn the_step_between_belongs_to_the_browser_and_ends() {
     let mut late = world.tab();
     late.sign_in("viewer@acme.example", PASSWORD).await;
     world.pass(TimeDelta::minutes(10));
-    late.enter_code(&app.code(&world)).await.says("Sign in with your password.");
+    let over = late.enter_code(&app.code(&world)).await;
+    over.says("This sign-in was finished or has waited too long. Sign in with your password.");
+}
+
+#[tokio::test]
+async fn a_form_that_comes_twice_is_told_what_is_the_case() {
+    let world = World::new().await;
+    let mut tab = world.signed_in(Role::Viewer).await;
+    let (app, _) = tab.enrol(&world).await;
+    let again = tab.send("/console/account/totp", &[("code", &app.code(&world))]).await;
+    again.says("The second factor is set up already. If you did not get to see the recovery codes, make new ones.");
+    let mut tab = world.tab();
+    tab.sign_in("viewer@acme.example", PASSWORD).await;
+    let step = tab.cookies["portico-step"].clone();
+    tab.enter_code(&app.code(&world)).await;
+    tab.cookies.insert("portico-step".to_owned(), step);
+    tab.enter_code(&app.code(&world)).await.says("This sign-in was finished or has waited too long.");
 }
 
 #[tokio::test]

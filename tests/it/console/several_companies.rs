@@ -177,7 +177,9 @@ async fn the_choice_belongs_to_the_browser_that_has_proven_the_password_and_ends
     // Another browser has no step, one that was made up is none, and another site sends no form.
     let mut eve = world.tab();
     assert_eq!(eve.open(page).await.address, "/console/sign-in");
-    assert_eq!(eve.send(page, &[("operator", &at_acme)]).await.status, 401);
+    let refused = eve.send(page, &[("operator", &at_acme)]).await;
+    assert_eq!(refused.status, 401);
+    refused.says("This sign-in was not begun in this browser").says_nothing_of("This link");
     eve.cookies.insert("portico-step".to_owned(), "planted".to_owned());
     assert_eq!(eve.send(page, &[("operator", &at_acme)]).await.status, 401);
     ada.site = "cross-site";

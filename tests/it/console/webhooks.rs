@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use portico::operators::Role;
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::World;
@@ -37,7 +38,7 @@ async fn an_endpoint_is_registered_tested_broken_understood_and_replayed() {
     receiver.will([Reply::status(401)]);
     world.order(json!({ "internal_id": "A-1" })).await;
     world.deliver().await;
-    tab.open(&page).await.says("The last 1 attempts failed").says("retrying");
+    tab.open(&page).await.says("The last attempt failed just now.").says("retrying");
     let failed = tab.open(&format!("{page}?status=retrying")).await.between("/console/deliveries/", "\"");
     let failed = tab.open(&format!("/console/deliveries/{failed}")).await;
     failed.says("The endpoint refused the request.").says("does it use the secret of this webhook").says("The next attempt is due");
@@ -124,12 +125,48 @@ async fn a_webhook_says_that_its_endpoint_has_asked_for_silence_also_when_nothin
     let page = format!("/console/webhooks/{}", id(&webhook));
     let mut tab = world.signed_in(Role::Developer).await;
     let silence = "The endpoint has asked to be left alone and is tried again in ";
-    tab.open(&page).await.says("The last 1 attempts failed").says(silence);
+    tab.open(&page).await.says("The last attempt failed just now.").says(silence);
     // The other one was in flight, and is accepted.
     world.state.webhooks.send_and_record(last).await.unwrap();
     tab.open(&page).await.says("attempts in this period succeeded").says(silence);
     world.pass(TimeDelta::minutes(10));
     tab.open(&page).await.says("Most attempts are held back until one succeeds.").says_nothing_of(silence);
+}
+
+#[tokio::test]
+async fn a_delivery_that_is_due_says_what_holds_it() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("hooks.test").await;
+    receiver.will([Reply::with(429, "retry-after", "3600")]);
+    world.publish("order.created").await;
+    world.deliver().await;
+    let asked = format!("/console/deliveries/{}", id(&world.last_delivery().await));
+    world.pass(TimeDelta::minutes(1));
+    world.publish("order.updated").await;
+    assert_eq!(world.deliver().await, 0);
+    let held = format!("/console/deliveries/{}", id(&world.last_delivery().await));
+    world.pass(TimeDelta::minutes(16));
+    let mut tab = world.signed_in(Role::Developer).await;
+    let silence = "The endpoint has asked to be left alone and is tried again in 43 min.";
+    for page in [&asked, &held] {
+        tab.open(page).await.says(silence).says_nothing_of("is due");
+    }
+
+    // The endpoint has asked to be left alone; nobody knows yet whether it is there again.
+    world.pass(TimeDelta::minutes(43));
+    tab.open(&held).await.says("Most attempts are held back until one succeeds.").says_nothing_of("is due");
+    // One delivery is the trial, and the others follow.
+    world.deliver().await;
+    world.deliver().await;
+    tab.open(&held).await.says("The endpoint accepted it.");
+
+    world.pass(TimeDelta::seconds(1));
+    world.publish("order.created").await;
+    world.fan_out().await;
+    let due = format!("/console/deliveries/{}", id(&world.last_delivery().await));
+    tab.open(&due).await.says("It is due and waits for its turn.");
+    world.developers(Method::POST, &format!("webhooks/{}/pause", id(&webhook)), json!({})).await.ok(200);
+    tab.open(&due).await.says("The webhook is paused. The delivery is held until it is resumed.").says_nothing_of("is due");
 }
 
 #[tokio::test]

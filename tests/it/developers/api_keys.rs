@@ -53,8 +53,19 @@ async fn unknown_keys_are_limited_for_each_client_and_known_ones_are_not_held_up
         }
     }
     refused.expect("there is a limit").refused(429, "rate_limited");
-    // Cached keys and clients in other networks are not affected.
+    // Keys that were used here before, be they cached or not, and clients in other networks are not affected.
+    let new = world.key_of(world.company, &[Scope::Read]).await;
     ask(&world.api_key, "203.0.113.9").await.ok(200);
+    ask(&new, "203.0.113.9").await.refused(429, "rate_limited");
+    world.pass(chrono::TimeDelta::seconds(2));
+    for n in 0.. {
+        assert!(n < 1_000, "there is a limit again");
+        if ask(&guess(n), "203.0.113.9").await.status == 429 {
+            break;
+        }
+    }
+    ask(&world.api_key, "203.0.113.9").await.ok(200);
+    ask(&new, "203.0.113.9").await.refused(429, "rate_limited");
     ask(&guess(0), "203.0.113.10").await.refused(401, "api_key_invalid");
 }
 

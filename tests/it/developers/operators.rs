@@ -99,6 +99,28 @@ async fn owners_who_remove_each_other_at_once_leave_one() {
 }
 
 #[tokio::test]
+async fn a_company_mails_an_address_three_links_an_hour_whoever_has_it() {
+    let world = World::new().await;
+    let body = json!({ "email": "somebody@elsewhere.example", "role": "viewer" });
+    let made = world.operators(Method::POST, "").json(&body).send().await.ok(201)["operator"].take();
+    let one = format!("/{}", id(&made));
+    let send = async || world.operators(Method::POST, &format!("{one}/send-link")).json(&json!({})).send().await;
+    send().await.ok(200);
+    send().await.ok(200);
+    send().await.refused(429, "rate_limited");
+    // Neither does inviting anew help.
+    world.operators(Method::DELETE, &one).send().await.ok(200);
+    world.operators(Method::POST, "").json(&body).send().await.refused(429, "rate_limited");
+    let other = json!({ "email": "other@acme.example", "role": "viewer" });
+    world.operators(Method::POST, "").json(&other).send().await.ok(201);
+    // What others ask for counts by itself, so that nobody learns of it.
+    let (_, theirs) = world.another_company(&Scope::ALL).await;
+    world.request(Method::POST, "/developers/int/v1/operators").key(&theirs).json(&body).send().await.ok(201);
+    world.pass(TimeDelta::minutes(61));
+    world.operators(Method::POST, "").json(&body).send().await.ok(201);
+}
+
+#[tokio::test]
 async fn whoever_is_disabled_or_deleted_is_signed_out_and_stays_so() {
     let world = World::new().await;
     let mut tab = world.signed_in(Role::Support).await;

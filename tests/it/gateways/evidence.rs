@@ -32,6 +32,7 @@ async fn what_nobody_reads_is_no_reason_to_refuse_a_payment() {
         [b"\xef\xbb\xbf".as_slice(), paid_with("pi_4", "1").as_bytes()].concat(),
         paid_with("pi_5", "\"M?nchen\"").into_bytes().into_iter().map(|byte| if byte == b'?' { 0xfc } else { byte }).collect(),
         paid_with("pi_6", &deep).into_bytes(),
+        paid_with("pi_7", "[NaN,Infinity,-Infinity]").into_bytes(),
     ];
     for (number, body) in (1..).zip(&bodies) {
         assert_eq!(post(&world, &gateway, body).await.ok(200)["message"], "Webhook received.", "pi_{number}");
@@ -44,6 +45,19 @@ async fn what_nobody_reads_is_no_reason_to_refuse_a_payment() {
     }
     let paid = "select count(*) from payments where status = 'succeeded' and amount = 1000";
     assert_eq!(world.count(paid).await, i64::try_from(bodies.len()).unwrap());
+}
+
+#[tokio::test]
+async fn the_ledger_shows_a_body_in_the_encoding_that_it_was_read_in() {
+    let world = World::new().await;
+    let gateway = world.card().await;
+    let object = r#"{"id":"pi_1","amount":1000,"currency":"usd","last_payment_error":{"message":"Karte abgelehnt: M?nchen"}}"#;
+    let body = format!(r#"{{"id":"evt_1","type":"payment_intent.payment_failed","data":{{"object":{object}}}}}"#);
+    let latin: Vec<u8> = body.into_bytes().into_iter().map(|byte| if byte == b'?' { 0xfc } else { byte }).collect();
+    post(&world, &gateway, &latin).await.ok(200);
+    let shown = world.last_callback().await["body"].take();
+    assert!(shown.as_str().unwrap().contains("München"), "{shown}");
+    assert_eq!(world.payment().await["history"][0]["message"], "Karte abgelehnt: München");
 }
 
 #[tokio::test]

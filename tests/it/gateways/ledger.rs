@@ -106,6 +106,7 @@ async fn settings_are_refused_by_the_name_of_the_key() {
     refused(json!({ "name": "Any", "driver": "card" }), "secret_key").await;
     refused(json!({ "name": "Any", "driver": "card", "secret_key": "short" }), "secret_key").await;
     refused(json!({ "name": "Any", "driver": "manual", "signing_secret": "short" }), "signing_secret").await;
+    refused(json!({ "name": "Any", "driver": "card", "secret_key": "********" }), "secret_key").await;
     refused(hmac(json!({})), "settings").await;
     refused(hmac(json!({ "signature": { "header": "no header" } })), "settings.signature.header").await;
     refused(hmac(json!({ "signature": { "header": "X-A" }, "events": { "paid": "paid" } })), "settings.events.paid").await;
@@ -142,6 +143,11 @@ async fn the_test_button_says_what_is_missing() {
         answer["contents"],
         json!({ "gateway_transaction_id": "t", "facts": [{ "fact": "payment_succeeded", "amount": 5, "currency": "EUR" }] })
     );
+    let mut major = more["settings"].clone();
+    (major["amount_unit"], major["decimals"]) = (json!("major"), json!({ "XOF": 2 }));
+    let changed = world.ledger(Method::PUT, &path).json(&json!({ "settings": major })).send().await.ok(200);
+    assert!(changed["gateway"]["warnings"][0].as_str().unwrap().contains("The decimals are not used"), "{changed}");
+    world.ledger(Method::PUT, &path).json(&more).send().await.ok(200);
     assert_eq!(test(&any, json!({ "sample": { "type": "paid" } })).await["ok"], false);
     let of_transaction = json!({ "id": "t", "type": "paid", "data": { "id": "t", "amount": 5, "currency": "eur" } });
     let answer = test(&any, json!({ "sample": of_transaction })).await;

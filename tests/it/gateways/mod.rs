@@ -5,6 +5,7 @@ mod concurrent_callbacks;
 mod documented;
 mod driver_guide;
 mod erasing;
+mod every_order;
 mod evidence;
 mod large_callbacks;
 mod ledger;

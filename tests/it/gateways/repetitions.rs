@@ -76,3 +76,27 @@ async fn what_was_recorded_before_variants_were_is_repeated_by_its_key_and_type(
     assert_eq!(world.call_back(&card, &event).await.ok(200)["message"], "Already processed.");
     assert_eq!(call_back(&world, &gateway, body("paid")).await, "Webhook received.");
 }
+
+#[tokio::test]
+async fn a_refund_or_capture_whose_id_cannot_be_read_is_not_booked_as_another_one() {
+    let world = World::new().await;
+    let pointers =
+        json!({ "reference": "/id", "amount": "/amount", "currency": "/currency", "part": "/part", "capture": "/part", "id": "/event" });
+    let gateway = gateway(&world, json!({ "pointers": pointers })).await;
+    let path = gateway["callback_path"].as_str().unwrap();
+    for (number, kind) in ["refunded", "refunded", "paid", "paid"].into_iter().enumerate() {
+        let mut body = body(kind);
+        (body["event"], body["part"]) = (json!(number), json!({ "id": "r1" }));
+        let signature = hex::encode(hmac_sha256(SIGNING_SECRET.as_bytes(), &[body.to_string().as_bytes()]));
+        let post = world.request(Method::POST, path).header("x-signature", &signature).json(&body);
+        post.send().await.refused(400, "callback_not_understood");
+        let detail = world.last_callback().await["detail"].take();
+        assert!(detail.as_str().unwrap().contains("is neither a text nor a number"), "{detail}");
+        world.pass(chrono::TimeDelta::seconds(1));
+    }
+    assert_eq!(world.count("select count(*) from payments").await, 0);
+    let mut readable = body("refunded");
+    (readable["event"], readable["part"]) = (json!("e9"), json!("r1"));
+    assert_eq!(call_back(&world, &gateway, readable).await, "Webhook received.");
+    assert_eq!(world.payment().await["refunded_amount"], 1000);
+}

@@ -125,6 +125,21 @@ async fn captures_in_parts_add_up_and_are_two_facts() {
 }
 
 #[tokio::test]
+async fn captures_in_different_currencies_are_not_added() {
+    let world = World::new().await;
+    let gateway = hmac(&world, json!({ "events": { "captured": "payment.succeeded" }, "pointers": { "capture": "/data/capture" } })).await;
+    for (id, amount, currency) in [("cap_1", 3000, "EUR"), ("cap_2", 7000, "USD")] {
+        let data = json!({ "id": "t1", "capture": id, "amount": amount, "currency": currency });
+        post(&world, &gateway, &json!({ "id": format!("evt_{id}"), "type": "captured", "data": data })).await.ok(200);
+    }
+    let payment = world.payment().await;
+    assert_eq!((&payment["amount"], &payment["currency"]), (&json!(7000), &json!("USD")));
+    let events = world.payment_events().await;
+    let told: Vec<_> = events.iter().map(|(_, data)| json!([data["amount"], data["currency"]])).collect();
+    assert_eq!(json!(told), json!([[3000, "EUR"], [7000, "USD"]]));
+}
+
+#[tokio::test]
 async fn amounts_are_in_minor_units_whatever_the_provider_calls_them() {
     let world = World::new().await;
     let card = world.card().await;
@@ -225,6 +240,30 @@ async fn a_dispute_whose_beginning_never_came_is_told_when_it_is_closed() {
 }
 
 #[tokio::test]
+async fn a_dispute_that_was_prevented_is_none_and_one_that_is_closed_without_a_decision_is_not_won() {
+    let dispute = |id: &str, kind: &str, status: Value| {
+        event(id, kind, json!({ "id": "dp_1", "payment_intent": "pi_1", "amount": 1000, "currency": "usd", "status": status }))
+    };
+    let world = World::new().await;
+    let card = world.card().await;
+    world.call_back(&card, &paid("evt_1")).await.ok(200);
+    world.call_back(&card, &dispute("evt_2", "charge.dispute.created", json!("prevented"))).await.ok(200);
+    world.call_back(&card, &dispute("evt_3", "charge.dispute.closed", json!("prevented"))).await.ok(200);
+    let payment = world.payment().await;
+    assert_eq!((&payment["status"], &payment["dispute"]), (&json!("succeeded"), &json!(null)));
+    assert_eq!(world.payment_event_names().await, ["payment.succeeded"]);
+
+    world.call_back(&card, &dispute("evt_4", "charge.dispute.created", json!("needs_response"))).await.ok(200);
+    world.call_back(&card, &dispute("evt_5", "charge.dispute.closed", json!(null))).await.ok(200);
+    assert_eq!(world.payment().await["dispute"], "open");
+    let callback = world.last_callback().await;
+    assert_eq!((&callback["status"], &callback["reason"]), (&json!("processed"), &json!("partly_understood")));
+    assert!(callback["detail"].as_str().unwrap().contains("closed with no status"), "{callback}");
+    world.call_back(&card, &dispute("evt_6", "charge.dispute.updated", json!("lost"))).await.ok(200);
+    assert_eq!(world.payment().await["dispute"], "lost", "before it is closed");
+}
+
+#[tokio::test]
 async fn a_currency_that_cannot_be_read_is_not_the_default_one() {
     let world = World::new().await;
     let settings = json!({ "events": { "paid": "payment.succeeded" }, "amount_unit": "major", "currency": "EUR" });
@@ -232,6 +271,7 @@ async fn a_currency_that_cannot_be_read_is_not_the_default_one() {
     let of =
         |id: &str, currency: Value| json!({ "id": id, "type": "paid", "data": { "id": id, "amount": "100.00", "currency": currency } });
     post(&world, &gateway, &of("t1", json!("USDT"))).await.refused(400, "callback_not_understood");
+    assert_eq!(world.last_callback().await["detail"], "The currency \"USDT\" is no code of three letters.");
     assert_eq!(world.count("select count(*) from payments").await, 0);
     post(&world, &gateway, &of("t2", json!(null))).await.ok(200);
     let payment = world.payment().await;

@@ -40,6 +40,7 @@ const NOT_SEALED: &[(&str, &str)] = &[
     ("replay_keys.digest", "SHA-256 of a request"),
     ("store_keys.digest", "SHA-256 of a random key"),
     ("used_identity_tokens.client", "SHA-256 of a network and a user agent"),
+    ("used_identity_tokens.code_digest", "SHA-256 of an authorization code"),
     ("used_identity_tokens.digest", "SHA-256 of a token"),
     ("verification_codes.asked_by", "SHA-256 of a network, a user agent and a store key"),
     ("verification_codes.digest", "a MAC, for ten minutes"),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use portico::callers::Scope;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -126,15 +127,26 @@ async fn a_request_names_its_host_once() {
 #[tokio::test]
 async fn the_limit_of_a_body_holds_on_every_route() {
     let world = World::new().await;
-    let key = format!("authorization: Bearer {}\r\n", world.store_key);
     for route in ["GET /healthz", "POST /storefront/v1/customers/logout", "GET /console", "POST /nothing", "DELETE /problems"] {
-        let chunk = format!("{:x}\r\n{}\r\n", LIMIT / 4, "x".repeat(LIMIT / 4));
-        let chunked = head(route, &format!("{key}transfer-encoding: chunked\r\n"));
-        let large = answer(&world, format!("{chunked}{}0\r\n\r\n", chunk.repeat(5))).await;
-        large.refused(413, "body_too_large");
-        let within = answer(&world, format!("{chunked}{}0\r\n\r\n", chunk.repeat(4))).await;
-        assert_ne!(within.status, 413, "{route}");
+        let declared = |length: usize| head(route, &format!("content-length: {length}\r\n"));
+        answer(&world, declared(LIMIT + 1)).await.refused(413, "body_too_large");
+        assert_ne!(answer(&world, declared(LIMIT) + &"x".repeat(LIMIT)).await.status, 413, "{route}");
     }
+    // One of an unknown size is too large once it is, whatever reads it.
+    for (route, key, kind) in [
+        ("POST /storefront/v1/customers/login", &world.store_key, "application/json"),
+        ("POST /fleet/int/v1/orders", &world.api_key, "application/json"),
+        ("POST /storefront/int/v1/tokens/introspect", &world.api_key, "application/x-www-form-urlencoded"),
+    ] {
+        let chunk = format!("{:x}\r\n{}\r\n", LIMIT / 4, "x".repeat(LIMIT / 4));
+        let headers = format!("authorization: Bearer {key}\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n");
+        let chunked = |count: usize| format!("{}{}0\r\n\r\n", head(route, &headers), chunk.repeat(count));
+        answer(&world, chunked(5)).await.refused(413, "body_too_large");
+        assert_ne!(answer(&world, chunked(4)).await.status, 413, "{route}");
+    }
+    // A route that reads none does not wait for its end.
+    let endless = head("POST /nothing", "transfer-encoding: chunked\r\n");
+    answer(&world, endless).await.refused(404, "route_unknown");
     // Callbacks and events may have a megabyte.
     for route in ["POST /webhooks", "POST /developers/int/v1/events"] {
         let declared = |length: usize| head(route, &format!("content-length: {length}\r\n"));
@@ -177,12 +189,45 @@ async fn a_client_that_sends_everything_first_can_read_why_it_is_refused() {
 }
 
 #[tokio::test]
+async fn a_connection_whose_body_is_not_read_says_that_it_closes_or_goes_on() {
+    let world = World::new().await;
+    let key = |key: &str| format!("authorization: Bearer {key}\r\ncontent-type: application/json\r\n");
+    let reading = world.key_of(world.company, &[Scope::Read]).await;
+    let orders = "POST /fleet/int/v1/orders";
+    for (line, headers, status) in [
+        ("POST /nothing", String::new(), "404"),
+        ("POST /healthz", String::new(), "405"),
+        (orders, String::new(), "401"),
+        (orders, key(&reading), "403"),
+        ("POST /storefront/v1/customers/login", key("store_nobody"), "401"),
+        ("POST /console/sign-in", "content-type: text/plain\r\n".to_owned(), "415"),
+    ] {
+        let head = format!("{line} HTTP/1.1\r\nhost: x\r\n{headers}content-length: 2\r\n\r\n");
+        // The body does not come, or later.
+        let mut stream = connect(&world).await;
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut read = String::new();
+        in_time("the service ends the connection", stream.read_to_string(&mut read)).await.unwrap();
+        let answer = Wire::read(&read);
+        assert_eq!((answer.status.to_string().as_str(), answer.header("connection")), (status, Some("close")), "{line}: {answer:?}");
+        // It is there with the head: the next request is answered too.
+        let next = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        let mut stream = connect(&world).await;
+        stream.write_all(format!("{head}{{}}{next}").as_bytes()).await.unwrap();
+        let mut read = String::new();
+        in_time("the service ends the connection", stream.read_to_string(&mut read)).await.unwrap();
+        assert_eq!(read.matches("HTTP/1.1 ").count(), 2, "{line}: {read}");
+        assert!(read.starts_with(&format!("HTTP/1.1 {status}")), "{line}: {read}");
+    }
+}
+
+#[tokio::test]
 async fn a_body_that_is_cut_off_or_garbled_is_a_problem() {
     let world = World::new().await;
-    let chunked = head("POST /storefront/v1/customers/login", "transfer-encoding: chunked\r\n");
+    let key = format!("authorization: Bearer {}\r\ncontent-type: application/json\r\n", world.store_key);
+    let chunked = head("POST /storefront/v1/customers/login", &format!("{key}transfer-encoding: chunked\r\n"));
     answer(&world, chunked + "no number\r\n").await.refused(400, "bad_request");
     let mut stream = connect(&world).await;
-    let key = format!("authorization: Bearer {}\r\ncontent-type: application/json\r\n", world.store_key);
     let cut = head("POST /storefront/v1/customers/login", &format!("{key}content-length: 100\r\n")) + "{";
     stream.write_all(cut.as_bytes()).await.unwrap();
     // The client has not finished, and the service waits for it.

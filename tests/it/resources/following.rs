@@ -80,11 +80,20 @@ async fn an_order_whose_transaction_lasts_appears_behind_nobody() {
         let newer = world.order(json!({})).await;
         let (seen, next) = page(&world, "orders?limit=10", None).await;
         assert_eq!(seen, [id(&newer)]);
+        let (seen, behind_full) = page(&world, "orders?limit=1", None).await;
+        assert_eq!(seen, [id(&newer)]);
         busy.rollback().await.unwrap();
-        (id(&newer).to_owned(), next)
+        (id(&newer).to_owned(), next, behind_full)
     };
-    let (held, (newer, next)) = futures::join!(held, meanwhile);
+    let (held, (newer, next, behind_full)) = futures::join!(held, meanwhile);
     let held = id(&held.ok(201)["order"]).to_owned();
+    let (mut seen, mut after) = (Vec::new(), behind_full);
+    for _ in 0..4 {
+        let (records, next) = page(&world, "orders?limit=1", Some(&after)).await;
+        seen.push(records);
+        after = next;
+    }
+    assert_eq!(seen, [vec![], vec![held.clone()], vec![newer.clone()], vec![]], "behind a full page, an empty one leads back");
     // It is older than what was seen before it. What was seen comes again.
     let (seen, next) = page(&world, "orders?limit=10", Some(&next)).await;
     assert_eq!(seen, [held, newer]);
@@ -109,6 +118,29 @@ async fn who_reads_several_pages_goes_back_to_where_the_list_was_settled() {
         next = Some(after);
     }
     assert_eq!(seen, [orders.clone(), orders].concat());
+}
+
+#[tokio::test]
+async fn who_asks_for_as_many_as_there_are_is_told_to_wait() {
+    let world = World::new().await;
+    let mut orders = Vec::new();
+    for _ in 0..10 {
+        world.pass(TimeDelta::milliseconds(100));
+        orders.push(id(&world.order(json!({})).await).to_owned());
+    }
+    for sort in ["created_at", "updated_at"] {
+        for limit in [1, 2, 5, 10] {
+            let (list, mut next) = (format!("orders?limit={limit}&sort={sort}"), None::<String>);
+            for round in 1..=2 {
+                // The guide says to wait after a page that is not full, so each round needs one.
+                for expected in orders.chunks(limit).chain(std::iter::once::<&[String]>(&[])) {
+                    let (records, after) = page(&world, &list, next.as_deref()).await;
+                    assert_eq!(records, expected, "{list}, round {round}");
+                    next = Some(after);
+                }
+            }
+        }
+    }
 }
 
 #[tokio::test]

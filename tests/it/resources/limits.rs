@@ -8,6 +8,7 @@ use futures::StreamExt;
 use futures::future::{join, join_all};
 use futures::stream::FuturesUnordered;
 use portico::callers::Scope;
+use portico::kernel::request_body::BODY_LIMIT;
 use reqwest::Method;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -31,9 +32,18 @@ impl WithoutBody {
     }
 
     async fn announce(world: &World, method: &Method, path: &str, key: &str, bytes: usize) -> Self {
+        Self::open(world, method, path, key, &format!("content-length: {bytes}")).await
+    }
+
+    /// One that says nothing of its size.
+    async fn of_unknown_size(world: &World, path: &str, key: &str) -> Self {
+        Self::open(world, &Method::POST, path, key, "transfer-encoding: chunked").await
+    }
+
+    async fn open(world: &World, method: &Method, path: &str, key: &str, header: &str) -> Self {
         let mut stream = TcpStream::connect(world.address).await.unwrap();
         let head = format!("{method} {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\ncontent-type: application/json");
-        stream.write_all(format!("{head}\r\ncontent-length: {bytes}\r\n\r\n").as_bytes()).await.unwrap();
+        stream.write_all(format!("{head}\r\n{header}\r\n\r\n").as_bytes()).await.unwrap();
         Self(stream)
     }
 
@@ -159,6 +169,60 @@ async fn a_large_body_takes_several_places() {
     }
     five_are_refused(&mut large, "30 are on their way, each in four places").await;
     another_is_served(&world, &second).await;
+}
+
+#[tokio::test]
+async fn bodies_of_an_unknown_size_that_do_not_come_stop_nobody() {
+    let world = World::new().await;
+    let orders = "/fleet/int/v1/orders";
+    let mut slow = Vec::new();
+    for _ in 0..20 {
+        let mut stranger = WithoutBody::of_unknown_size(&world, orders, "nobody").await;
+        assert_eq!(stranger.status().await, "401", "before its body");
+        slow.push(WithoutBody::of_unknown_size(&world, "/storefront/v1/customers/login", &world.store_key).await);
+    }
+    let mut order = WithoutBody::of_unknown_size(&world, orders, &world.api_key).await;
+    order.0.write_all(b"2\r\n{}\r\n0\r\n\r\n").await.unwrap();
+    assert_eq!(order.status().await, "201");
+}
+
+#[tokio::test]
+async fn a_body_of_an_unknown_size_takes_the_places_of_the_largest_one() {
+    let world = World::new().await;
+    let [first, second] = [world.key_of(world.company, &[Scope::Events]).await, world.key_of(world.company, &[Scope::Write]).await];
+    let mut unknown = Vec::new();
+    for _ in 0..35 {
+        unknown.push(WithoutBody::of_unknown_size(&world, "/developers/int/v1/events", &first).await);
+    }
+    five_are_refused(&mut unknown, "30 are on their way, each in four places").await;
+    another_is_served(&world, &second).await;
+}
+
+#[tokio::test]
+async fn callbacks_take_places_for_their_bodies_and_leave_some_to_other_gateways() {
+    let settings = json!({
+        "signature": { "header": "X-Signature" },
+        "pointers": { "reference": "/id", "amount": "/amount", "currency": "/currency", "status": null },
+        "events": { "paid": "payment.succeeded" },
+    });
+    for (with_key, sent, bytes, why) in [
+        (true, 125, BODY_LIMIT, "120 are on their way"),
+        (true, 35, 4 * BODY_LIMIT, "30 are on their way, each in four places"),
+        (false, 35, 4 * BODY_LIMIT, "the same without a key"),
+    ] {
+        let world = World::new().await;
+        let card = world.card().await;
+        let slow = world.hmac_gateway(&settings).await;
+        let path = if with_key { "/webhooks" } else { slow["callback_path"].as_str().unwrap() };
+        let key = world.key_of(world.company, &[Scope::Callbacks]).await;
+        let mut callbacks = Vec::new();
+        for _ in 0..sent {
+            callbacks.push(WithoutBody::announce(&world, &Method::POST, path, &key, bytes).await);
+        }
+        five_are_refused(&mut callbacks, why).await;
+        world.call_back(&card, &paid("evt_1")).await.ok(200);
+        another_is_served(&world, &world.api_key).await;
+    }
 }
 
 #[tokio::test]

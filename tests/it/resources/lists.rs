@@ -167,6 +167,8 @@ async fn a_word_that_nothing_can_have_is_refused_in_every_list() {
     }
     for known in [
         "/ledger/int/v1/callbacks?status",
+        "/ledger/int/v1/callbacks?reason",
+        "/storefront/int/v1/texts?refusal",
         "/ledger/int/v1/payments?kind",
         "/developers/int/v1/deliveries?status",
         "/support/int/v1/tickets?status",

@@ -338,3 +338,32 @@ async fn one_confirmation_of_many_at_once_closes_the_account() {
     assert!(answers.iter().all(|answer| [200, 401, 422, 429].contains(&answer.status)), "{answers:?}");
     assert_eq!(world.count("select count(*) from events where name = 'customer.closed'").await, 1);
 }
+
+#[tokio::test]
+async fn a_double_tap_that_closes_the_account_is_not_told_that_the_code_is_wrong() {
+    for _ in 0..5 {
+        let world = World::new().await;
+        let ada = token(&world.register(EMAIL).await);
+        world.storefront("customers/account-closure").token(&ada).send().await.ok(200);
+        let body = json!({ "code": world.last_code() });
+        let confirm = || world.storefront("customers/confirm-account-closure").token(&ada).json(&body).send();
+        let answers = futures::future::join_all((0..3).map(|_| confirm())).await;
+        assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 1, "{answers:?}");
+        for refused in answers.into_iter().filter(|answer| answer.status != 200) {
+            let code = &refused.body["code"];
+            assert!(*code == "code_used" || *code == "customer_token_invalid", "{refused:?}");
+        }
+        confirm().await.refused(401, "customer_token_invalid");
+        assert_eq!(world.count("select count(*) from verification_codes where purpose = 'close_account'").await, 1);
+    }
+}
+
+#[tokio::test]
+async fn an_erased_account_leaves_no_code_behind() {
+    let world = World::new().await;
+    let login = world.register(EMAIL).await;
+    close(&world, &token(&login)).await;
+    let path = format!("/storefront/int/v1/customers/{}/erase", login["customer"]["id"].as_str().unwrap());
+    world.api(Method::POST, &path).json(&json!({})).send().await.ok(200);
+    assert_eq!(world.count("select count(*) from verification_codes where purpose = 'close_account'").await, 0);
+}

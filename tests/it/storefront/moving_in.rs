@@ -210,7 +210,11 @@ async fn a_link_that_the_importer_vouches_for_signs_its_customer_in() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let ada = json!({ "external_id": "17", "name": "Ada", "providers": [{ "provider": "idp_a", "subject": "7" }] });
-    assert_eq!(import(&world, "&vouch=true", &file(&[ada])).await["created"], 1);
+    let lines = file(&[ada]);
+    assert_eq!(import(&world, "&vouch=true", &lines).await["created"], 1);
+    // Given again, also without vouching, the line changes nothing.
+    let again = import(&world, "", &lines).await;
+    assert_eq!((&again["created"], &again["known"], &again["refused"]), (&json!(0), &json!(1), &json!([])));
     assert_eq!(me(&world, &sign_in_with_a(&world, "7").await).await["name"], "Ada");
 }
 

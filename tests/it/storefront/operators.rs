@@ -132,7 +132,7 @@ async fn a_stores_limits_are_its_own() {
     ] {
         assert_eq!(store[limit], default, "{limit}");
     }
-    let limits = json!({ "text_countries": ["GB"], "seconds_between_texts": 0, "texts_per_day": 1 });
+    let limits = json!({ "text_countries": ["gb"], "seconds_between_texts": 0, "texts_per_day": 1 });
     world.api(Method::PUT, &path).json(&limits).send().await.ok(200);
     let ask = |number: &str| {
         let body = json!({ "mode": "sms", "identity": number });
@@ -144,6 +144,8 @@ async fn a_stores_limits_are_its_own() {
     assert_eq!(refusal["retry_after"], 86_400);
     for (body, member) in [
         (json!({ "text_countries": ["germany"] }), "text_countries[0]"),
+        // Great Britain is GB, and nothing would be sent there.
+        (json!({ "text_countries": ["UK"] }), "text_countries[0]"),
         (json!({ "texts_per_day": -1 }), "texts_per_day"),
         (json!({ "name": "" }), "name"),
         (json!({ "colour": "red" }), "colour"),

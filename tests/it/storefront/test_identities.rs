@@ -2,12 +2,14 @@
 
 use chrono::TimeDelta;
 use futures::future::join_all;
+use portico::callers::Scope;
 use portico::kernel::clock::timestamp;
 use portico::operators::Role;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::customers::{EMAIL, PHONE, ask_to_register, ask_to_sign_in, me, token, wrong};
+use crate::support::customers::{EMAIL, PASSWORD, PHONE, ask_to_register, ask_to_sign_in, login, me, token, wrong};
+use crate::support::identity_provider::{APP, IdentityProvider, claims_of_b, rsa, with};
 use crate::support::{Answer, World};
 
 const CODE: &str = "424242";
@@ -109,6 +111,82 @@ async fn it_never_opens_the_account_of_a_customer() {
     ask_to_sign_in(&world, REVIEWER).await.ok(200);
     assert_eq!(world.messages()[0].to, REVIEWER);
     world.verify(REVIEWER, CODE).await.refused(422, "code_invalid");
+}
+
+#[tokio::test]
+async fn a_provider_that_vouches_for_the_address_of_a_test_account_opens_another_one() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    let path = world.test_identity(EMAIL).await;
+    ask_to_register(&world, EMAIL).await.ok(200);
+    let body = json!({ "name": "Eve", "identity": EMAIL, "password": PASSWORD, "code": CODE });
+    let eve = world.storefront("customers").json(&body).send().await.ok(201);
+    assert_eq!(eve["customer"]["email_verified"], true);
+    ask_to_sign_in(&world, EMAIL).await.ok(200);
+
+    let sign_in = async || {
+        let claims = with(&claims_of_b(&world, "7"), json!({ "email": EMAIL, "email_verified": true, "name": "Ada" }));
+        let body = json!({ "idToken": rsa().sign(&claims), "clientId": APP });
+        world.storefront("customers/login-with-idp-b").json(&body).send().await.ok(200)
+    };
+    let ada = sign_in().await;
+    assert_ne!(ada["customer"]["id"], eve["customer"]["id"]);
+    assert_eq!((&ada["customer"]["email"], &ada["customer"]["email_verified"]), (&json!(EMAIL), &json!(true)));
+
+    // Nothing that was there before opens it: no password, no code that was asked for or is asked for now, no session.
+    login(&world, EMAIL, PASSWORD).await.refused(401, "credentials_invalid");
+    world.guess(EMAIL, CODE).await.refused(422, "code_invalid");
+    world.pass(TimeDelta::minutes(2));
+    ask_to_sign_in(&world, EMAIL).await.ok(200);
+    assert_eq!(world.messages()[0].to, EMAIL);
+    world.guess(EMAIL, CODE).await.refused(422, "code_invalid");
+    let left = me(&world, &token(&eve)).await;
+    assert_eq!((&left["id"], &left["email"]), (&eve["customer"]["id"], &Value::Null));
+
+    world.api(Method::DELETE, &path).send().await.ok(200);
+    world.storefront_get("customers/me").token(&token(&eve)).send().await.refused(401, "customer_token_invalid");
+    assert_eq!(me(&world, &token(&ada)).await["email"], EMAIL);
+    assert_eq!(sign_in().await["customer"]["id"], ada["customer"]["id"]);
+}
+
+#[tokio::test]
+async fn a_code_that_was_sent_to_a_customer_proves_more_than_a_fixed_one() {
+    let world = World::new().await;
+    let ada = token(&world.register(PHONE).await);
+    let body = json!({ "email": REVIEWER });
+    world.storefront("customers/request-email-verification").token(&ada).json(&body).send().await.ok(200);
+    let sent = world.last_code();
+
+    world.test_identity(REVIEWER).await;
+    ask_to_register(&world, REVIEWER).await.ok(200);
+    let eve = world.open_account(REVIEWER, CODE).await.ok(201);
+    let code = json!({ "code": sent });
+    assert_eq!(world.storefront("customers/verify-email").token(&ada).json(&code).send().await.ok(200)["customer"]["email"], REVIEWER);
+    assert_eq!(me(&world, &token(&eve)).await["email"], Value::Null);
+}
+
+#[tokio::test]
+async fn a_fixed_code_takes_nothing_from_an_account_that_lists_the_address() {
+    let world = World::new().await;
+    world.test_identity(REVIEWER).await;
+    let bob = world.register_with(EMAIL, json!({})).await;
+    sqlx::query("update customers set email = $1, email_verified_at = null").bind(REVIEWER).execute(&world.pool).await.unwrap();
+    ask_to_register(&world, REVIEWER).await.ok(200);
+    world.open_account(REVIEWER, CODE).await.ok(201);
+    world.pass(TimeDelta::seconds(2));
+    assert_eq!(me(&world, &token(&bob)).await["email"], REVIEWER);
+}
+
+#[tokio::test]
+async fn a_fixed_code_is_given_out_by_those_who_may_vouch() {
+    let world = World::new().await;
+    let until = timestamp(world.clock.now() + TimeDelta::days(30));
+    let body = json!({ "store": world.store, "identity": REVIEWER, "code": CODE, "expires_at": until });
+    let writing = world.key_of(world.company, &[Scope::Read, Scope::Write]).await;
+    world.request(Method::POST, PATH).key(&writing).json(&body).send().await.refused(403, "scope_missing");
+    let made = world.test_identity(REVIEWER).await;
+    world.request(Method::PUT, &made).key(&writing).json(&json!({ "code": "111111" })).send().await.refused(403, "scope_missing");
+    world.request(Method::DELETE, &made).key(&writing).send().await.refused(403, "scope_missing");
 }
 
 #[tokio::test]

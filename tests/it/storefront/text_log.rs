@@ -114,6 +114,8 @@ async fn the_log_explains_why_a_number_was_refused() {
     ask_to_register(&world, PHONE).await.refused(422, "number_unreachable");
     let country = "The store does not send texts to the country of the number.";
     explained(&list(&world, "rule=text_countries").await[0], ("number_unreachable", "text_countries", country));
+    assert_eq!(list(&world, "country=us").await.len(), 1);
+    assert_eq!(list(&world, "refusal=none").await.len(), 0, "both were refused");
 
     // An account lists the number without having verified it: the code is sent by mail instead.
     set(&world, json!({ "text_countries": [] })).await;

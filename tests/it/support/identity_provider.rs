@@ -134,6 +134,13 @@ impl IdentityProvider {
         Mock::given(method(verb)).and(path(address)).respond_with(answer).with_priority(priority).mount(&self.server).await;
     }
 
+    /// The next request to this URL path gets this response, and those after it what they got before.
+    pub async fn answer_once(&self, verb: &str, address: &str, answer: ResponseTemplate) {
+        let priority = self.priority.fetch_sub(1, Ordering::Relaxed);
+        let once = Mock::given(method(verb)).and(path(address)).respond_with(answer).with_priority(priority).up_to_n_times(1);
+        once.mount(&self.server).await;
+    }
+
     /// Replaces the response of C's graph to the question about one token.
     pub async fn answer_about(&self, token: &str, answer: ResponseTemplate) {
         let priority = self.priority.fetch_sub(1, Ordering::Relaxed);

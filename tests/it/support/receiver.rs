@@ -122,7 +122,19 @@ impl Receiver {
 
     /// An endpoint whose certificate expired years ago.
     pub async fn start_expired(name: &str) -> Self {
-        Self::open(name, Beginning::Tls(accepting(certified(name, &[], DateTime::UNIX_EPOCH + TimeDelta::days(10_000)))), Then::Close).await
+        Self::open(
+            name,
+            Beginning::Tls(accepting(certified(authority(), name, &[], DateTime::UNIX_EPOCH + TimeDelta::days(10_000)))),
+            Then::Close,
+        )
+        .await
+    }
+
+    /// An endpoint whose certificate is from an authority with the name of the trusted one, but with another key.
+    pub async fn start_from_namesake(name: &str) -> Self {
+        let directory = TemporaryDirectory::make("portico-it-namesake").unwrap();
+        let namesake = Authority::open(directory.path()).unwrap();
+        Self::open(name, Beginning::Tls(accepting(certified(&namesake, name, &[], Clock::System.now()))), Then::Close).await
     }
 
     /// An endpoint that refuses the versions of TLS that it is offered.
@@ -133,7 +145,7 @@ impl Receiver {
 
     /// An endpoint that wants a certificate of its client, with this version of TLS and these ALPN protocols.
     pub async fn start_wanting_certificate(name: &str, version: &'static rustls::SupportedProtocolVersion, protocols: &[&[u8]]) -> Self {
-        let (chain, key) = identity(name, Clock::System.now());
+        let (chain, key) = identity(authority(), name, Clock::System.now());
         let mut roots = rustls::RootCertStore::empty();
         roots.add(CertificateDer::from_pem_file(authority().certificate_path()).unwrap()).unwrap();
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider()).build().unwrap();
@@ -146,7 +158,7 @@ impl Receiver {
     /// An endpoint whose certificate ends after this time of the system clock.
     pub async fn start_certified_for(name: &str, left: TimeDelta) -> Self {
         let issued_at = Clock::System.now() + left - VALIDITY;
-        Self::open(name, Beginning::Tls(accepting(certified(name, &[], issued_at))), Then::Close).await
+        Self::open(name, Beginning::Tls(accepting(certified(authority(), name, &[], issued_at))), Then::Close).await
     }
 
     /// An endpoint that accepts many POSTs on one connection.
@@ -231,7 +243,7 @@ pub fn acceptor(name: &str, protocols: &[&[u8]]) -> TlsAcceptor {
 /// The same configuration, for servers with their own acceptor.
 pub fn server_config(name: &str, protocols: &[&[u8]]) -> rustls::ServerConfig {
     // TLS clients use the system clock, whatever the time of the story.
-    certified(name, protocols, Clock::System.now())
+    certified(authority(), name, protocols, Clock::System.now())
 }
 
 fn accepting(config: rustls::ServerConfig) -> TlsAcceptor {
@@ -242,15 +254,15 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::aws_lc_rs::default_provider())
 }
 
-/// A certificate for `name` and its key.
-fn identity(name: &str, issued_at: DateTime<Utc>) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
-    let issued = authority().issue(&[name], issued_at).unwrap();
+/// A certificate of `authority` for `name`, and its key.
+fn identity(authority: &Authority, name: &str, issued_at: DateTime<Utc>) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
+    let issued = authority.issue(&[name], issued_at).unwrap();
     let chain = CertificateDer::pem_slice_iter(issued.chain_pem.as_bytes()).collect::<Result<_, _>>().unwrap();
     (chain, PrivateKeyDer::from_pem_slice(issued.key_pem.as_bytes()).unwrap())
 }
 
-fn certified(name: &str, protocols: &[&[u8]], issued_at: DateTime<Utc>) -> rustls::ServerConfig {
-    let (chain, key) = identity(name, issued_at);
+fn certified(authority: &Authority, name: &str, protocols: &[&[u8]], issued_at: DateTime<Utc>) -> rustls::ServerConfig {
+    let (chain, key) = identity(authority, name, issued_at);
     let config = rustls::ServerConfig::builder_with_provider(provider()).with_safe_default_protocol_versions().unwrap();
     let mut config = config.with_no_client_auth().with_single_cert(chain, key).unwrap();
     config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();

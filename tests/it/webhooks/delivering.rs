@@ -185,6 +185,14 @@ async fn extra_headers_go_along() {
     assert_eq!((received.header("authorization"), received.header("x-shop")), ("Bearer abc", "8"));
     let version = world.developers(Method::PUT, &path, change).await;
     assert_eq!(version.header("etag"), Some("\"2\""), "an update without a change keeps the version");
+
+    // Where there is none, the mask stands for nothing: a header that is renamed, and one of a new webhook.
+    let renamed = json!({ "headers": { "authorization": "********", "x-store": "********" } });
+    let nothing = "The header x-store has no stored value that ******** could keep. Send the value itself.";
+    let refused = world.developers(Method::PUT, &path, renamed.clone()).await.refused(422, "body_invalid");
+    assert_eq!(refused["fields"], json!({ "headers": [nothing] }));
+    let new = json!({ "url": receiver.url(), "headers": { "x-store": "********" } });
+    assert_eq!(world.developers(Method::POST, "webhooks", new).await.refused(422, "body_invalid")["fields"], refused["fields"]);
 }
 
 #[tokio::test]

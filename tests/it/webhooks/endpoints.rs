@@ -248,6 +248,18 @@ async fn an_authority_nobody_named_is_not_trusted() {
 }
 
 #[tokio::test]
+async fn an_authority_that_has_only_the_name_of_a_trusted_one_is_not_trusted() {
+    let world = World::new().await;
+    let receiver = Receiver::start_from_namesake("shop.test").await;
+    world.resolver.insert("shop.test", &["127.0.0.1".parse().unwrap()]);
+    world.subscribe(&receiver, json!({})).await;
+    world.publish("order.created").await;
+    world.deliver().await;
+    will_be_retried_after_tls(&world.last_delivery().await, "unknown_authority");
+    assert!(receiver.received().is_empty());
+}
+
+#[tokio::test]
 async fn a_port_where_nobody_listens_is_tried_twice_at_the_first_attempt_and_then_once() {
     let names = Nameserver::start(0).await;
     let world = World::resolving_by(Resolver::asking(names.address)).await;

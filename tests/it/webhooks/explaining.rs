@@ -97,7 +97,7 @@ async fn an_event_with_a_delivery_is_told_what_became_of_it() {
     world.explains(event, &webhook, "waiting", "answered", "the endpoint answered 401").await;
     let delivery = world.last_delivery().await;
     world.developers(Method::POST, &format!("deliveries/{}/cancel", id(&delivery)), json!({})).await.ok(200);
-    world.explains(event, &webhook, "cancelled", "answered", "Cancelled after 1 attempts").await;
+    world.explains(event, &webhook, "cancelled", "answered", "Cancelled after 1 attempt: ").await;
 
     let failed = world.fail(&receiver, "order.created").await;
     let event: EventId = failed["event_id"].as_str().unwrap().parse().unwrap();

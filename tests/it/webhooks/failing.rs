@@ -104,7 +104,7 @@ async fn the_mail_says_why_the_latest_attempt_failed() {
     world.fail_after(&receiver, 0).await;
     world.fail_after(&receiver, 60).await;
     let text = &world.messages()[0].text;
-    assert!(text.contains("The latest attempt ended with the error tls. The certificate has expired."), "{text}");
+    assert!(text.contains("The latest attempt failed. The certificate has expired."), "{text}");
 }
 
 #[tokio::test]

@@ -174,6 +174,24 @@ async fn what_failed_since_a_time_is_counted_first_and_then_repeated() {
 }
 
 #[tokio::test]
+async fn many_deliveries_are_repeated_once_at_a_time() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    world.fail(&receiver, "order.created").await;
+    world.publish("order.updated").await;
+    world.deliver().await;
+    let path = format!("webhooks/{}/replay", id(&webhook));
+    let again = |status: &str| world.post(&path, json!({ "since": "2026-05-21T00:00:00Z", "status": status }));
+    let asked: Vec<_> = join_all((0..6).map(|_| again("delivered"))).await.iter().map(|answer| answer.status).collect();
+    assert_eq!(asked.iter().filter(|status| **status == 202).count(), 1, "{asked:?}");
+    again("delivered").await.refused(409, "replay_under_way");
+    // Others are not in its way, nor is it once it is finished.
+    again("failed").await.ok(202);
+    assert_eq!(world.deliver().await, 2);
+    again("delivered").await.ok(202);
+}
+
+#[tokio::test]
 async fn an_outage_with_an_end_is_repeated_up_to_it_and_some_events_alone() {
     let world = World::new().await;
     let (receiver, webhook) = world.subscriber("shop.test").await;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::gateways::drivers::{NotUnderstood, Remarks, is_blank};
+use crate::gateways::drivers::{NotUnderstood, Remarks, is_blank, read_currency};
 use crate::gateways::facts::{Fact, FactKind};
 use crate::gateways::money::{Currency, Unit, minor_units};
 
@@ -56,6 +56,11 @@ impl<'a> Object<'a> {
         self.get(pointer)?.as_str()
     }
 
+    /// Whether this is a payment intent that never had a charge, as it says itself.
+    pub fn held_nothing(&self) -> bool {
+        self.object.get("latest_charge").is_some_and(Value::is_null)
+    }
+
     /// The id of another object, given as an id or as the expanded object.
     pub fn id_of(&self, pointer: &str) -> Option<String> {
         let value = self.get(pointer)?;
@@ -86,7 +91,7 @@ impl<'a> Object<'a> {
     }
 
     fn currency(&self) -> Result<Currency, NotUnderstood> {
-        self.text("/currency").and_then(|text| text.parse().ok()).ok_or_else(|| lacks("currency"))
+        self.get("/currency").map_or_else(|| Err(lacks("currency")), read_currency)
     }
 
     /// The total of all refunds of a charge before the event.

@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
 use crate::gateways::credential::GatewaySigningSecret;
-use crate::gateways::drivers::hmac::settings::Settings;
+use crate::gateways::drivers::hmac::settings::{AmountUnit, Settings};
 use crate::gateways::drivers::{
     Account, Finding, GatewayDriver, ID_OF_TRANSACTION, Incoming, Reading, SettingsError, SignatureError, TRIAL, parse_settings,
     signing_key, try_out,
@@ -18,6 +18,8 @@ use crate::gateways::drivers::{
 pub use settings::HeaderSetting;
 
 const NOTHING_MAPPED: &str = "No type of event is mapped yet: every callback will be ignored.";
+const DECIMALS_WITHOUT_USE: &str =
+    "The decimals are not used: amount_unit is major, and amounts in major units have a decimal point of their own.";
 
 #[derive(Debug)]
 pub struct AnyHmac;
@@ -62,10 +64,12 @@ impl Account for HmacAccount {
     }
 
     fn warnings(&self) -> Vec<Finding> {
-        let Settings { events, pointers, .. } = &self.settings;
+        let Settings { events, pointers, amount_unit, decimals, .. } = &self.settings;
         let nothing_mapped = events.is_empty().then(|| Finding::bad("events", NOTHING_MAPPED));
         let ambiguous = (pointers.id == pointers.reference).then(|| Finding::bad("id", ID_OF_TRANSACTION));
-        nothing_mapped.into_iter().chain(ambiguous).collect()
+        let without_use = *amount_unit == AmountUnit::Major && !decimals.is_empty();
+        let without_use = without_use.then(|| Finding::bad("decimals", DECIMALS_WITHOUT_USE));
+        nothing_mapped.into_iter().chain(ambiguous).chain(without_use).collect()
     }
 
     fn check(&self, now: DateTime<Utc>) -> Vec<Finding> {

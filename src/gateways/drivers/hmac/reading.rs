@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::gateways::drivers::hmac::settings::{ANY, Meaning, OnceBy, Settings};
-use crate::gateways::drivers::{NotUnderstood, PaymentUpdate, Reading, Remarks};
+use crate::gateways::drivers::hmac::settings::{ANY, Meaning, OnceBy, Pointer, Settings};
+use crate::gateways::drivers::{NotUnderstood, PaymentUpdate, Reading, Remarks, read_currency, shown};
 use crate::gateways::facts::{Fact, FactKind, Normalised};
 use crate::gateways::money::{Currency, minor_units};
 
@@ -33,7 +33,7 @@ fn meaning(settings: &Settings, kind: Option<&str>, body: &Value) -> Result<Opti
     let listed = kind.and_then(|kind| settings.events.get(kind)).or_else(|| settings.events.get(ANY));
     match (listed, kind) {
         (Some(Meaning::Always(normalised)), _) => Ok(Some(*normalised)),
-        (Some(Meaning::ByStatus(statuses)), _) => match settings.pointers.status.text(body) {
+        (Some(Meaning::ByStatus(statuses)), _) => match text_at(&settings.pointers.status, "status", body)? {
             Some(status) => Ok(statuses.get(&status).copied()),
             None => Err(lacks("status")),
         },
@@ -43,12 +43,20 @@ fn meaning(settings: &Settings, kind: Option<&str>, body: &Value) -> Result<Opti
 }
 
 fn lacks(member: &str) -> NotUnderstood {
-    NotUnderstood(format!("There is no valid {member} where the settings point to."))
+    NotUnderstood(format!("There is no {member} where the settings point to."))
+}
+
+/// The text that a pointer finds. What it finds and is none is not the same as nothing: two refunds could not be told apart, or one would be two.
+fn text_at(pointer: &Pointer, of: &str, body: &Value) -> Result<Option<String>, NotUnderstood> {
+    match (pointer.find(body), pointer.text(body)) {
+        (Some(found), None) => Err(NotUnderstood(format!("The {of} {} is neither a text nor a number.", shown(found)))),
+        (_, text) => Ok(text),
+    }
 }
 
 fn update(settings: &Settings, normalised: Normalised, body: &Value) -> Result<PaymentUpdate, NotUnderstood> {
     let (pointers, mut remarks) = (&settings.pointers, Remarks::default());
-    let transaction = pointers.reference.text(body).ok_or_else(|| lacks("reference"))?;
+    let transaction = text_at(&pointers.reference, "reference", body)?.ok_or_else(|| lacks("reference"))?;
     let kind = normalised.fact();
     let sum = match (sum(settings, body), kind) {
         (Ok((amount, currency)), _) => (Some(amount), Some(currency)),
@@ -62,15 +70,20 @@ fn update(settings: &Settings, normalised: Normalised, body: &Value) -> Result<P
         }
     };
     let reference = match kind {
-        FactKind::PaymentSucceeded => pointers.capture.text(body),
-        _ if kind.is_one_of_several() => pointers.part.text(body),
+        FactKind::PaymentSucceeded => text_at(&pointers.capture, "capture", body)?,
+        FactKind::RefundProcessed | FactKind::RefundFailed => text_at(&pointers.part, "part", body)?,
+        // A dispute has to be answered in time, even if it is told twice.
+        _ if kind.is_one_of_several() => remarks.or_remark(text_at(&pointers.part, "part", body)),
         _ => None,
     };
+    if let Err(NotUnderstood(why)) = text_at(&pointers.id, "id of the event", body) {
+        remarks.add(why);
+    }
     let fact = Fact {
         reference: reference.unwrap_or_default(),
         amount: sum.0,
         currency: sum.1,
-        message: pointers.message.text(body),
+        message: remarks.or_remark(text_at(&pointers.message, "message", body)),
         order: remarks.id("order", pointers.order.find(body)),
         customer: remarks.id("customer", pointers.customer.find(body)),
         ..Fact::new(kind)
@@ -88,7 +101,7 @@ fn sum(settings: &Settings, body: &Value) -> Result<(i64, Currency), NotUndersto
 /// The currency that the callback names. Only where it names none, that of the settings applies: another one would be a wrong amount.
 fn currency(settings: &Settings, body: &Value) -> Result<Currency, NotUnderstood> {
     match settings.pointers.currency.find(body) {
-        Some(stated) => stated.as_str().and_then(|text| text.trim().parse().ok()).ok_or_else(|| lacks("currency")),
+        Some(stated) => read_currency(stated),
         None => settings.currency.clone().ok_or_else(|| lacks("currency")),
     }
 }
@@ -172,7 +185,8 @@ mod tests {
             read(&settings, &json!({ "type": "paid", "data": data })).update.map(|update| update.unwrap().facts.remove(0).currency)
         };
         for unreadable in [json!("USDT"), json!(978), json!(["USD"])] {
-            assert_eq!(read_in(unreadable.clone()), Err(lacks("currency")), "{unreadable}");
+            let NotUnderstood(why) = read_in(unreadable.clone()).unwrap_err();
+            assert!(why.contains(&shown(&unreadable)) && why.contains("three letters"), "{why}");
         }
         for missing in [json!(null), json!("")] {
             assert_eq!(read_in(missing), Ok("EUR".parse().ok()));
@@ -204,6 +218,27 @@ mod tests {
             assert!(remarks.contains(words), "{words}: {remarks}");
         }
         assert_eq!(told(json!({ "id": "t1" })), None);
+    }
+
+    #[test]
+    fn an_id_that_cannot_be_read_is_not_left_out_in_silence() {
+        let events = json!({ "captured": "payment.succeeded", "refund": "refund.processed", "back": "refund.failed", "dispute": "chargeback.created" });
+        let pointers = json!({ "capture": "/data/part", "part": "/data/part", "message": "/data/part" });
+        let settings = settings(json!({ "events": events, "pointers": pointers }));
+        let told = |kind: &str, part: Value| {
+            let data = json!({ "id": "t1", "amount": 5, "currency": "EUR", "part": part });
+            read(&settings, &json!({ "id": "e1", "type": kind, "data": data })).update.map(|update| update.unwrap())
+        };
+        for kind in ["captured", "refund", "back"] {
+            let refused = told(kind, json!({ "id": "r1" })).unwrap_err().0;
+            assert!(refused.contains(r#""{\"id\":\"r1\"}" is neither a text nor a number."#), "{refused}");
+            assert_eq!(told(kind, json!(7)).unwrap().facts[0].reference, "7");
+            assert_eq!(told(kind, json!("")).unwrap().remarks.sentences(), None);
+        }
+        let dispute = told("dispute", json!(["d1"])).unwrap();
+        assert_eq!(dispute.facts[0].reference, "");
+        let remarks = dispute.remarks.sentences().unwrap();
+        assert!(remarks.contains("The part") && remarks.contains("The message"), "{remarks}");
     }
 
     #[test]

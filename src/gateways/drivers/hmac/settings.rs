@@ -56,22 +56,31 @@ pub enum AmountUnit {
 
 /// Decimals by currency; `*` stands for all that are not named.
 #[derive(Debug, Default, Deserialize)]
-#[serde(try_from = "BTreeMap<String, usize>")]
+#[serde(try_from = "Value")]
 pub struct Decimals(BTreeMap<String, usize>);
 
-impl TryFrom<BTreeMap<String, usize>> for Decimals {
+impl TryFrom<Value> for Decimals {
     type Error = &'static str;
 
-    fn try_from(decimals: BTreeMap<String, usize>) -> Result<Self, Self::Error> {
+    /// Whatever is wrong, the sentence says what is right.
+    fn try_from(decimals: Value) -> Result<Self, Self::Error> {
         let names_one = |name: &str| name == ANY || name.parse::<Currency>().is_ok_and(|currency| currency.as_str() == name);
-        let fits = decimals.iter().all(|(name, decimals)| names_one(name) && *decimals <= 6);
-        fits.then_some(Self(decimals)).ok_or("This must be numbers from 0 to 6 by currency, such as {\"UGX\": 2}.")
+        let read = |(name, decimals): (&String, &Value)| {
+            let decimals = decimals.as_u64().and_then(|decimals| usize::try_from(decimals).ok()).filter(|decimals| *decimals <= 6)?;
+            names_one(name).then(|| (name.clone(), decimals))
+        };
+        let decimals = decimals.as_object().and_then(|decimals| decimals.iter().map(read).collect::<Option<_>>());
+        decimals.map(Self).ok_or("This must be numbers from 0 to 6 by currency, such as {\"UGX\": 2}.")
     }
 }
 
 impl Decimals {
     fn of(&self, currency: &Currency) -> Option<usize> {
         self.0.get(currency.as_str()).or_else(|| self.0.get(ANY)).copied()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }
 
@@ -292,8 +301,19 @@ mod tests {
         assert_eq!(refused(with("pointers", json!({ "sum": "/amount" }))), "pointers.sum");
         assert_eq!(refused(with("events", json!({ "paid": "payment.paid" }))), "events.paid");
         assert_eq!(refused(with("amount_unit", json!("cents"))), "amount_unit");
-        for decimals in [json!({ "UGX": 9 }), json!({ "ugx": 2 }), json!({ "shillings": 2 }), json!(2)] {
-            assert_eq!(refused(with("decimals", decimals)), "decimals");
+        for decimals in [
+            json!({ "UGX": 9 }),
+            json!({ "ugx": 2 }),
+            json!({ "shillings": 2 }),
+            json!({ "XOF": "2" }),
+            json!({ "XOF": -1 }),
+            json!({ "XOF": 0.5 }),
+            json!(2),
+        ] {
+            let settings = with("decimals", decimals);
+            assert_eq!(refused(settings.clone()), "decimals");
+            let reason = parse_settings::<Settings>(settings.as_object().unwrap()).unwrap_err().reason;
+            assert!(reason.contains("This must be numbers from 0 to 6 by currency"), "{reason}");
         }
         assert_eq!(refused(with("currency", json!("dollars"))), "currency");
     }

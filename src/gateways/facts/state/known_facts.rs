@@ -1,8 +1,9 @@
 //! The facts about a payment, taken one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::take;
 
-use crate::gateways::facts::state::{Dispute, Kind, Refunds, State, Status};
+use crate::gateways::facts::state::{Captures, Dispute, DueEvent, Kind, Refunds, State, Status};
 use crate::gateways::facts::{Fact, FactKind, Normalised};
 use crate::gateways::money::Currency;
 use crate::kernel::ids::{CustomerId, OrderId};
@@ -14,19 +15,21 @@ pub struct KnownFacts {
     /// What was to be paid, by how far the payment got. The last one counts: a payment that failed after it was pending counts as failed.
     /// The order of two attempts is unknown, so of several sums the largest counts.
     paid: BTreeMap<FactKind, (Option<i64>, Option<Currency>)>,
-    /// What was paid in parts, by reference. The parts add up.
-    captures: BTreeMap<String, i64>,
-    /// How much of what had been authorised was released.
-    released: i64,
+    /// What was paid and released, by currency. Sums of different currencies do not add up: those in the payment's currency are its amount.
+    captures: BTreeMap<Option<Currency>, Captures>,
     is_set_up: bool,
     /// By currency. A refund in another currency than the payment's is no refund of the payment.
     refunds: BTreeMap<Option<Currency>, Refunds>,
+    /// The facts about refunds that came while nothing had been paid, as far as was known. They count from when the payment succeeds.
+    waiting: Vec<Fact>,
+    /// What was published as refunded, and turned out to have been released, by currency. A later capture may show that it was refunded after all.
+    untrue: BTreeMap<Option<Currency>, i64>,
     /// By reference.
     disputes: BTreeMap<String, Dispute>,
     currency: Option<Currency>,
     order: Option<OrderId>,
     customer: Option<CustomerId>,
-    /// The events that have become due, each with the capture, refund or dispute that it is about; all but [`Normalised::RefundProcessed`].
+    /// The events that have become due, each with the refund or dispute that it is about; all but those that are published by growth.
     due: BTreeSet<(Normalised, String)>,
 }
 
@@ -36,60 +39,106 @@ impl KnownFacts {
         self.number
     }
 
-    /// Adds a fact. Returns the events that become due by it, with their amounts as far as the fact says so.
-    pub fn add(&mut self, fact: &Fact) -> Vec<(Normalised, Option<i64>)> {
+    /// Adds a fact. Returns the events that become due by it: its own, and those of refunds that had waited for the payment to succeed.
+    pub fn add(&mut self, fact: &Fact) -> Vec<DueEvent> {
         self.number += 1;
         least(&mut self.currency, fact.currency.as_ref());
         least(&mut self.order, fact.order.as_ref());
         least(&mut self.customer, fact.customer.as_ref());
+        let own = once(fact).filter(|due| self.due.insert(due.clone()));
+        let mut due: Vec<_> = own.map(|(normalised, _)| DueEvent::of(fact, normalised, fact.amount)).into_iter().collect();
+        due.extend(self.take_in(fact));
+        if !self.is_unpaid() {
+            for refund in take(&mut self.waiting) {
+                due.extend(self.take_in(&refund));
+            }
+        }
+        due
+    }
+
+    /// What follows from a fact for the payment. Returns the events by which the paid and the refunded sum grow.
+    fn take_in(&mut self, fact: &Fact) -> Vec<DueEvent> {
         let reported = self.reported(fact.currency.as_ref());
+        let mut due = Vec::new();
         match fact.kind {
-            FactKind::PaymentPending | FactKind::PaymentFailed | FactKind::PaymentSucceeded => self.pay(fact),
-            FactKind::AuthorisationReleased => self.released = fact.amount.unwrap_or(0).max(self.released),
+            FactKind::PaymentPending | FactKind::PaymentFailed => self.pay(fact),
+            FactKind::PaymentSucceeded => due.extend(self.succeed(fact)),
+            FactKind::AuthorisationReleased => self.captures.entry(fact.currency.clone()).or_default().release(fact),
             FactKind::SetupSucceeded => self.is_set_up = true,
             FactKind::DisputeCreated | FactKind::DisputeUpdated => self.dispute(&fact.reference, Dispute::Open),
             FactKind::DisputeWon => self.dispute(&fact.reference, Dispute::Won),
             FactKind::DisputeLost => self.dispute(&fact.reference, Dispute::Lost),
-            FactKind::RefundPending | FactKind::RefundProcessed | FactKind::RefundFailed | FactKind::RefundedInAll => {
-                self.refunds.entry(fact.currency.clone()).or_default().add(fact);
-            }
+            FactKind::RefundPending | FactKind::RefundProcessed | FactKind::RefundFailed | FactKind::RefundedInAll => self.refund(fact),
             FactKind::InquiryOpened | FactKind::InquiryClosed => {}
         }
         let growth = self.reported(fact.currency.as_ref()) - reported;
-        let due = once(fact).filter(|due| self.due.insert(due.clone())).map(|(normalised, _)| (normalised, fact.amount));
-        due.into_iter().chain((growth > 0).then_some((Normalised::RefundProcessed, Some(growth)))).collect()
+        due.extend(self.refunded_more(fact, growth));
+        due
+    }
+
+    /// The event of a growth of the refunded sum. A fact that is not about a refund, such as a capture that shows that less was released, names none,
+    /// and what was published before is not published again.
+    fn refunded_more(&mut self, fact: &Fact, growth: i64) -> Option<DueEvent> {
+        if growth > 0 && matches!(fact.kind, FactKind::RefundProcessed | FactKind::RefundedInAll) {
+            return Some(DueEvent::of(fact, Normalised::RefundProcessed, Some(growth)));
+        }
+        if growth == 0 {
+            return None;
+        }
+        let untrue = self.untrue.entry(fact.currency.clone()).or_default();
+        let news = growth.saturating_sub(*untrue);
+        *untrue = news.saturating_neg().max(0);
+        let refund = Fact { currency: fact.currency.clone(), ..Fact::new(FactKind::RefundProcessed) };
+        (news > 0).then(|| DueEvent::of(&refund, Normalised::RefundProcessed, Some(news)))
+    }
+
+    fn refund(&mut self, fact: &Fact) {
+        if self.is_unpaid() {
+            self.waiting.push(fact.clone());
+        } else {
+            self.refunds.entry(fact.currency.clone()).or_default().add(fact);
+        }
     }
 
     fn pay(&mut self, fact: &Fact) {
-        let is_part = fact.kind == FactKind::PaymentSucceeded && !fact.reference.is_empty();
-        let sum = (fact.amount.filter(|_| !is_part), fact.currency.clone());
+        let sum = (fact.amount, fact.currency.clone());
         let largest = self.paid.entry(fact.kind).or_insert_with(|| sum.clone());
         *largest = sum.max(largest.clone());
-        if is_part {
-            let captured = self.captures.entry(fact.reference.clone()).or_default();
-            *captured = fact.amount.unwrap_or(0).max(*captured);
-        }
     }
 
-    /// Whether all that had been authorised was released. A refund that the gateway reports then returns no money.
-    fn was_never_paid(&self) -> bool {
-        self.released > 0 && self.paid.contains_key(&FactKind::PaymentFailed) && !self.paid.contains_key(&FactKind::PaymentSucceeded)
+    /// The first success has an event, and then each by which the paid sum grows.
+    fn succeed(&mut self, fact: &Fact) -> Option<DueEvent> {
+        let is_first = !self.paid.contains_key(&FactKind::PaymentSucceeded);
+        self.pay(fact);
+        let growth = fact.amount.map_or(0, |amount| self.captures.entry(fact.currency.clone()).or_default().add(&fact.reference, amount));
+        let amount = if is_first { fact.amount } else { Some(growth) };
+        (is_first || growth > 0).then(|| DueEvent::of(fact, Normalised::PaymentSucceeded, amount))
     }
 
-    /// The sum of the refunds in this currency that the facts report.
+    /// Whether nothing has been paid, as far as is known: the amount is at most held, or was released. What a gateway then reports as a refund is
+    /// the release, or is ahead of the payment. A payment of which nothing else is known was paid: its beginning may never have been told.
+    fn is_unpaid(&self) -> bool {
+        let is_known = |kind| self.paid.contains_key(&kind);
+        let is_released = is_known(FactKind::PaymentFailed) && self.captures.values().any(|captures| captures.released() > 0);
+        !is_known(FactKind::PaymentSucceeded) && (is_known(FactKind::PaymentPending) || is_released)
+    }
+
+    /// The sum of the refunds in this currency that the facts report, without those that wait.
     fn reported(&self, currency: Option<&Currency>) -> i64 {
-        if self.was_never_paid() {
-            return 0;
-        }
-        self.refunds.get(&currency.cloned()).map_or(0, |refunds| refunds.reported(self.released))
+        self.refunds.get(&currency.cloned()).map_or(0, |refunds| refunds.reported(self.released(currency)))
     }
 
     /// The refunded amount of the payment.
     fn refunded(&self) -> i64 {
-        if self.was_never_paid() {
+        if self.is_unpaid() {
             return 0;
         }
-        self.refunds.get(&self.currency().cloned()).map_or(0, |refunds| refunds.refunded(self.released))
+        let currency = self.currency();
+        self.refunds.get(&currency.cloned()).map_or(0, |refunds| refunds.refunded(self.released(currency)))
+    }
+
+    fn released(&self, currency: Option<&Currency>) -> i64 {
+        self.captures.get(&currency.cloned()).map_or(0, Captures::released)
     }
 
     /// A decision is final, whatever arrives later about the time before it.
@@ -101,12 +150,10 @@ impl KnownFacts {
         }
     }
 
-    /// The amount of the payment, in minor units.
+    /// The amount of the payment, in minor units: what was paid, else what is to be paid.
     fn amount(&self) -> Option<i64> {
-        let (kind, (whole, _)) = self.paid.last_key_value()?;
-        let in_parts = self.captures.values().copied().fold(0, i64::saturating_add);
-        // The amount of a payment that was paid in parts is their sum, whatever else is known of it.
-        if *kind == FactKind::PaymentSucceeded && !self.captures.is_empty() { (*whole).max(Some(in_parts)) } else { *whole }
+        let (kind, (amount, currency)) = self.paid.last_key_value()?;
+        if *kind == FactKind::PaymentSucceeded { amount.and_then(|_| self.captures.get(currency)).map(Captures::sum) } else { *amount }
     }
 
     /// The currency of its amounts.
@@ -140,10 +187,10 @@ impl KnownFacts {
     }
 }
 
-/// The event that this fact makes due, if no other has. Whatever tells of a dispute first tells that there is one.
+/// The event that this fact makes due, if no other has. Whatever tells of a dispute first tells that there is one. What was paid and refunded is
+/// published by growth.
 fn once(fact: &Fact) -> Option<(Normalised, String)> {
     match fact.kind {
-        FactKind::PaymentSucceeded => Some((Normalised::PaymentSucceeded, fact.reference.clone())),
         FactKind::PaymentFailed => Some((Normalised::PaymentFailed, String::new())),
         FactKind::PaymentPending => Some((Normalised::PaymentPending, String::new())),
         FactKind::SetupSucceeded => Some((Normalised::SetupSucceeded, String::new())),
@@ -151,7 +198,7 @@ fn once(fact: &Fact) -> Option<(Normalised, String)> {
         FactKind::DisputeCreated | FactKind::DisputeUpdated | FactKind::DisputeWon | FactKind::DisputeLost => {
             Some((Normalised::ChargebackCreated, fact.reference.clone()))
         }
-        FactKind::RefundPending | FactKind::RefundProcessed | FactKind::RefundedInAll => None,
+        FactKind::PaymentSucceeded | FactKind::RefundPending | FactKind::RefundProcessed | FactKind::RefundedInAll => None,
         FactKind::AuthorisationReleased | FactKind::InquiryOpened | FactKind::InquiryClosed => None,
     }
 }

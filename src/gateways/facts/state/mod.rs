@@ -1,16 +1,21 @@
 //! The state that follows from the facts about a payment, and the events that are due. Both are pure functions of the *set* of
 //! facts, so the order and the repetition of callbacks do not matter. The set of due events only grows, so a published event never
-//! has to be taken back. Refunds are published as the growth of one sum ([`Refunds::reported`]).
+//! has to be taken back. What was paid is published as the growth of one sum ([`Captures::sum`]), because many gateways report only what all captures
+//! come to. Refunds are published as the growth of another one ([`Refunds::reported`]), and not before the payment is known to have
+//! succeeded if it is known to be held: what is only held is released, and some gateways call that a refund.
 //!
 //! [`KnownFacts`] takes the facts one by one and remembers what follows from them, not the facts: one more takes the same time however
 //! many there are.
 
+mod captures;
 mod known_facts;
 mod refunds;
 
+use crate::gateways::facts::{Fact, Normalised};
 use crate::gateways::money::Currency;
 use crate::kernel::ids::{CustomerId, OrderId};
 
+use captures::Captures;
 pub use known_facts::KnownFacts;
 use refunds::Refunds;
 
@@ -33,6 +38,23 @@ pub struct State {
     pub order: Option<OrderId>,
     /// The customer who paid.
     pub customer: Option<CustomerId>,
+}
+
+/// An event that became due.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DueEvent {
+    /// The fact that the event tells of.
+    pub fact: Fact,
+    /// The event.
+    pub normalised: Normalised,
+    /// The amount of the refund, dispute or payment, as far as the facts say so.
+    pub amount: Option<i64>,
+}
+
+impl DueEvent {
+    fn of(fact: &Fact, normalised: Normalised, amount: Option<i64>) -> Self {
+        Self { fact: fact.clone(), normalised, amount }
+    }
 }
 
 crate::text_enum! {
@@ -76,5 +98,7 @@ crate::text_enum! {
     }
 }
 
+#[cfg(test)]
+mod every_order;
 #[cfg(test)]
 mod tests;

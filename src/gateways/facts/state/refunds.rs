@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::gateways::facts::{Fact, FactKind};
 
 /// Sums are wider than amounts, so that no number of the largest amounts exceeds them.
-type Sum = i128;
+pub(super) type Sum = i128;
 
 /// The refunds in one currency that the facts about a payment report. Of repeated facts about one refund, the largest amount counts.
 #[derive(Clone, Debug, Default)]
@@ -132,7 +132,7 @@ impl Refunds {
 }
 
 /// Sets the amount of a reference, unless a larger one is known. Returns the amount before and the amount now.
-fn raise(amounts: &mut BTreeMap<String, i64>, reference: &str, amount: i64) -> (Option<i64>, i64) {
+pub(super) fn raise(amounts: &mut BTreeMap<String, i64>, reference: &str, amount: i64) -> (Option<i64>, i64) {
     match amounts.get_mut(reference) {
         Some(known) => {
             let before = *known;
@@ -147,6 +147,7 @@ fn raise(amounts: &mut BTreeMap<String, i64>, reference: &str, amount: i64) -> (
     }
 }
 
-fn amount(sum: Sum) -> i64 {
+/// The sum as an amount; beyond all of them, the largest.
+pub(super) fn amount(sum: Sum) -> i64 {
     i64::try_from(sum).unwrap_or(i64::MAX)
 }

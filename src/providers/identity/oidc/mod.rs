@@ -15,14 +15,15 @@ mod settings;
 mod tokens;
 
 use reqwest::Client;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
 use crate::kernel::clock::Clock;
+use crate::kernel::crypto::sha256;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::providers::identity::oidc::claims::Claims;
 use crate::providers::identity::oidc::code_exchange::CodeExchange;
 use crate::providers::identity::outgoing::{RETRY_AFTER_MENDING, client};
-use crate::providers::identity::{Flaw, Named, NoAnswer, Provider, SettingsError, VerifiedIdentity, VerifyError};
+use crate::providers::identity::{Flaw, Named, NoAnswer, PresentedToken, Provider, SettingsError, VerifiedIdentity, VerifyError};
 
 pub use code_flow::{CodeAttempt, CodeFlow};
 pub use form::{Field, Form};
@@ -108,16 +109,31 @@ impl Oidc {
             }
         }
         claims.compare(proof.user_id, proof.nonce)?;
-        let mut grant = None;
-        if let Some(exchange) = &self.exchange {
-            // The code must not be optional: an attacker with a stolen token would omit it.
-            let second = exchange.exchange(proof.code.ok_or(Flaw::Incomplete)?, None).await?;
-            if self.verify_answer(&second.id_token).await?.sub != claims.sub {
-                return Err(Flaw::Subject.into());
-            }
-            grant = second.refresh_token.filter(|_| exchange.revokes_at().is_some());
-        }
         let identity = self.tokens.identity(self.provider.clone(), proof.token, claims)?;
+        match &self.exchange {
+            // The code must not be optional: an attacker with a stolen token would omit it.
+            Some(exchange) => self.exchange(exchange, proof.code.ok_or(Flaw::Incomplete)?, identity).await,
+            None => Ok(identity),
+        }
+    }
+
+    /// Exchanges the code that came with the token of this identity. It has to be about the same person.
+    async fn exchange(
+        &self,
+        exchange: &CodeExchange,
+        code: &SecretString,
+        identity: VerifiedIdentity,
+    ) -> Result<VerifiedIdentity, VerifyError> {
+        let token = identity.token.map(|token| PresentedToken { code: Some(sha256(code.expose_secret())), ..token });
+        let identity = VerifiedIdentity { token, ..identity };
+        let second = match exchange.exchange(code, None).await {
+            Err(VerifyError::NotVerified(Flaw::NotConfirmed)) => return Err(VerifyError::CodeRefused(Box::new(identity))),
+            exchanged => exchanged?,
+        };
+        if self.verify_answer(&second.id_token).await?.sub != identity.subject.as_str() {
+            return Err(Flaw::Subject.into());
+        }
+        let grant = second.refresh_token.filter(|_| exchange.revokes_at().is_some());
         Ok(VerifiedIdentity { grant, ..identity })
     }
 

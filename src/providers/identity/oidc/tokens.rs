@@ -77,7 +77,7 @@ impl IdentityTokens {
             email: claims.email.as_deref().and_then(|email| EmailAddress::parse(email).ok()),
             email_is_vouched_for: claims.vouch(&self.vouching),
             name: claims.name,
-            token: Some(PresentedToken { digest: sha256(signed), expires_at: latest_expiry(self.clock.now()) }),
+            token: Some(PresentedToken { digest: sha256(signed), expires_at: latest_expiry(self.clock.now()), code: None }),
             grant: None,
         })
     }

@@ -92,7 +92,7 @@ pub async fn list<R: Resource>(
     }
     if let Some(words) = &parameters.query {
         push_search(descriptor, &mut sql, words);
-        if R::EVENT_DATA.is_some() && !withheld.is_empty() {
+        if !R::EVENT_DATA.is_empty() && !withheld.is_empty() {
             sql.push(" and event <> all(").push_bind(withheld.to_vec()).push(")");
         }
     }

@@ -34,7 +34,15 @@ impl Proof {
         };
         let passkey = found.ok_or(Flaw::Unknown)?;
         let signed = (response.authenticator_data.bytes(), response.signature.bytes());
-        let seen = passkeys::verify_assertion(&client_data, relying_party, &passkey, signed)?;
+        let seen = match passkeys::verify_assertion(&client_data, relying_party, &passkey, signed) {
+            Err(Flaw::Counter) => {
+                // The same answer again has the counter that was noted at the first time, and is no copy.
+                let mut conn = storefront.pool.acquire().await?;
+                let is_repeated = passkeys::is_answered(&mut conn, store.id, &client_data.challenge).await?;
+                return Err(if is_repeated { Flaw::ChallengeAnswered } else { Flaw::Counter }.into());
+            }
+            seen => seen?,
+        };
         if passkey.is_suspended {
             return Err(ProblemCode::PasskeySuspended.into());
         }

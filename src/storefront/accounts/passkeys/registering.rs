@@ -35,7 +35,7 @@ pub(super) fn routes() -> Routes<Storefront> {
         describe_with("Add a passkey to the account, which it then opens.", StatusCode::CREATED, object([("passkeys", passkeys_schema())]));
     let adding = adding
         .refusing(&[ProblemCode::PasskeysNotConfigured, ProblemCode::PasskeyNotVerified, ProblemCode::PasskeyTaken])
-        .refusing(&[ProblemCode::TooManyPasskeys, ProblemCode::GuessesExceeded]);
+        .refusing(&[ProblemCode::TooManyPasskeys, ProblemCode::GuessesExceeded, ProblemCode::CodeUsed]);
     Routes::none().post("/customers/passkeys/request", asking, request).post("/customers/passkeys", adding, add)
 }
 
@@ -105,27 +105,40 @@ async fn add(
         let name: String = name.chars().take(DEVICE_NAME_MAX_LEN).collect();
         let added = repeated(|| save(&this, &caller, &name, &request.credential)).await;
         let who = (caller.store.id, client.client());
-        let customer = failed_proof::counted(&this, who, ProblemCode::PasskeyNotVerified, added).await?;
-        tell(&this, (&customer, &caller.store), &languages, (Notice::PasskeyAdded, &name)).await;
+        let (customer, is_new) = failed_proof::counted(&this, who, ProblemCode::PasskeyNotVerified, added).await?;
+        if is_new {
+            tell(&this, (&customer, &caller.store), &languages, (Notice::PasskeyAdded, &name)).await;
+        }
         let shown = show_passkeys(&mut this.pool.acquire().await?, customer.id).await?;
         Ok((StatusCode::CREATED, Json(json!({ "passkeys": shown }))))
     };
     storefront.lifecycle.finish(adding).await
 }
 
-async fn save(storefront: &Storefront, caller: &SignedInCustomer, name: &str, credential: &NewCredentialBody) -> Result<Customer, Problem> {
+/// Saves a passkey. Returns the customer, and whether it is new: one that was made with the same answer is there already, because the request has
+/// come twice.
+async fn save(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    name: &str,
+    credential: &NewCredentialBody,
+) -> Result<(Customer, bool), Problem> {
     let (store, now) = (caller.store.id, storefront.clock.now());
     let (challenge, credential) = verify(storefront, caller, credential)?;
     let mut tx = storefront.pool.begin().await?;
-    passkeys::answer_challenge(&mut tx, store, &challenge).await??;
+    let answered = passkeys::answer_challenge(&mut tx, store, &challenge).await?;
     let customer = caller.lock(&mut tx).await?;
+    if answered.is_err() && passkeys::has_passkey(&mut tx, customer.id, &credential).await? {
+        return Ok((customer, false));
+    }
+    answered?;
     require_room(&mut tx, &customer).await?;
     let owner = (store, customer.id, &*relying_party(&caller.store)?.domain);
     if !passkeys::insert_passkey(&mut tx, owner, name, &credential, now).await? {
         return Err(ProblemCode::PasskeyTaken.into());
     }
     tx.commit().await?;
-    Ok(customer)
+    Ok((customer, true))
 }
 
 fn verify(

@@ -24,6 +24,7 @@ use crate::storefront::state::Storefront;
 pub const REFUSALS: &[ProblemCode] = &[
     ProblemCode::PasskeysNotConfigured,
     ProblemCode::PasskeyNotVerified,
+    ProblemCode::CodeUsed,
     ProblemCode::PasskeySuspended,
     ProblemCode::AccountBanned,
     ProblemCode::GuessesExceeded,

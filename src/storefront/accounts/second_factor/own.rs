@@ -14,7 +14,7 @@ use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::storefront::access::{FreshCustomer, SignedInCustomer};
 use crate::storefront::accounts::code_body::CodeBody;
 use crate::storefront::accounts::ending;
-use crate::storefront::accounts::second_factor::proof::{Answer, Proven, REFUSALS, prove};
+use crate::storefront::accounts::second_factor::proof::{Answer, REFUSALS, prove};
 use crate::storefront::audit::ClientInfo;
 use crate::storefront::codes::SubmittedCode;
 use crate::storefront::guessing;
@@ -33,7 +33,7 @@ pub(super) fn routes() -> Routes<Storefront> {
     let codes = json!({ "type": "array", "items": text(), "description": "Each works once. They are not shown again." });
     let enabled = || object([("second_factor", second_factors::schema()), ("recovery_codes", codes.clone())]);
     let enabling = describe("Ask for codes of the app from now on, with its first code.", enabled());
-    let enabling = enabling.refusing(&[ProblemCode::CodeInvalid, ProblemCode::SecondFactorEnabled]);
+    let enabling = enabling.refusing(&[ProblemCode::CodeInvalid, ProblemCode::CodeUsed, ProblemCode::SecondFactorEnabled]);
     let showing = describe(
         "Show the second factor.",
         object([("second_factor", second_factors::schema()), ("offered", json!({ "type": "boolean" }))]),
@@ -108,9 +108,7 @@ async fn switch_on(storefront: &Storefront, caller: &SignedInCustomer, digits: &
     let mut tx = storefront.pool.begin().await?;
     caller.lock(&mut tx).await?;
     let Some(sealed) = second_factors::find_offered_secret(&mut tx, id, now).await? else {
-        // The same request again is not told that its code is wrong.
-        let is_enabled = second_factors::has_second_factor(&mut tx, id).await?;
-        return Err(if is_enabled { ProblemCode::SecondFactorEnabled } else { ProblemCode::CodeInvalid }.into());
+        return Err(refuse_again(storefront, &mut tx, caller, digits).await?);
     };
     let secret = second_factors::open(&storefront.application_key, id, &sealed).map_err(|_| ProblemCode::CodeInvalid)?;
     let step = secret.step_of(digits.expose_secret(), now).ok_or(ProblemCode::CodeInvalid)?;
@@ -126,6 +124,24 @@ async fn switch_on(storefront: &Storefront, caller: &SignedInCustomer, digits: &
     Ok(answer)
 }
 
+/// What a first code is told for which no secret waits. The one that has switched the factor on was used: the request has come twice.
+async fn refuse_again(
+    storefront: &Storefront,
+    conn: &mut Connection,
+    caller: &SignedInCustomer,
+    digits: &SecretString,
+) -> Result<Problem, sqlx::Error> {
+    let (id, now) = (caller.customer.id, storefront.clock.now());
+    let Some((sealed, last_step)) = second_factors::find_enabled_secret(conn, id).await? else {
+        return Ok(ProblemCode::CodeInvalid.into());
+    };
+    let secret = second_factors::open(&storefront.application_key, id, &sealed).ok();
+    let step = secret.and_then(|secret| secret.step_of(digits.expose_secret(), now));
+    // Only of a code that is good for nothing any more: nobody learns here which one is right.
+    let is_used = step.is_some_and(|step| step <= last_step);
+    Ok(if is_used { ProblemCode::CodeUsed } else { ProblemCode::SecondFactorEnabled }.into())
+}
+
 body! {
     /// `POST customers/totp/recovery-codes` and `POST customers/totp/remove`
     #[derive(Debug)]
@@ -138,9 +154,8 @@ body! {
 }
 
 impl ProofBody {
-    async fn prove(self, storefront: &Storefront, caller: &SignedInCustomer, client: &ClientInfo) -> Result<Proven, Problem> {
-        let answer = Answer::read(self.code, self.recovery_code.as_ref())?;
-        prove(storefront, (caller.store.id, client.client()), caller.customer.id, answer).await
+    fn answer(self) -> Result<Answer, Problem> {
+        Answer::read(self.code, self.recovery_code.as_ref())
     }
 }
 
@@ -152,7 +167,7 @@ async fn renew(
     languages: AcceptedLanguages,
     JsonBody(request): JsonBody<ProofBody>,
 ) -> Result<Json<Value>, Problem> {
-    let proven = request.prove(&storefront, &caller, &client).await?;
+    let proven = prove(&storefront, (caller.store.id, client.client()), caller.customer.id, request.answer()?).await?;
     let this = storefront.clone();
     let renewing = async move {
         let answer = repeated(async || {
@@ -178,7 +193,7 @@ async fn replace_codes(conn: &mut Connection, caller: &SignedInCustomer) -> Resu
     Ok(Json(json!({ "second_factor": second_factors::show(conn, id).await?, "recovery_codes": shown })))
 }
 
-/// `POST customers/totp/remove`
+/// `POST customers/totp/remove`: of a customer who has none, it is removed already. The request may have come twice.
 async fn remove(
     State(storefront): State<Storefront>,
     FreshCustomer(caller): FreshCustomer,
@@ -186,7 +201,13 @@ async fn remove(
     languages: AcceptedLanguages,
     JsonBody(request): JsonBody<ProofBody>,
 ) -> Result<Json<Value>, Problem> {
-    let proven = request.prove(&storefront, &caller, &client).await?;
+    let proven = match prove(&storefront, (caller.store.id, client.client()), caller.customer.id, request.answer()?).await {
+        Ok(proven) => proven,
+        Err(refused) => {
+            let has_one = second_factors::has_second_factor(&mut storefront.pool.acquire().await?, caller.customer.id).await?;
+            return if has_one { Err(refused) } else { Ok(Json(json!({ "status": "ok" }))) };
+        }
+    };
     let this = storefront.clone();
     let removing = async move {
         repeated(async || {

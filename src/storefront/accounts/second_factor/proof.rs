@@ -64,7 +64,8 @@ enum By {
     RecoveryCode(Vec<u8>),
 }
 
-/// Judges an answer of a customer. Codes are judged as passwords are: counted first. Of a customer without a second factor, none is right.
+/// Judges an answer of a customer. Codes are judged as passwords are: counted first. Of a customer without a second factor, none is right, and none
+/// is a guess.
 pub async fn prove(
     storefront: &Storefront,
     (store, client): (StoreId, Client),
@@ -88,6 +89,7 @@ pub async fn prove(
             match state {
                 RecoveryCodeState::Good => Ok(Proven { customer, guess, by: By::RecoveryCode(digest) }),
                 RecoveryCodeState::Used => Err(ProblemCode::CodeUsed.into()),
+                RecoveryCodeState::NoFactor => Err(ProblemCode::CodeInvalid.into()),
                 RecoveryCodeState::Unknown => Err(failed_proof::count(storefront, (store, client), ProblemCode::CodeInvalid.into()).await),
             }
         }

@@ -19,7 +19,7 @@ use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
 use crate::storefront::codes::SubmittedCode;
 use crate::storefront::customers;
 use crate::storefront::routes::{self, Body, Routes, body, describe};
-use crate::storefront::second_factors::{self, Handle, PendingSignIn};
+use crate::storefront::second_factors::{self, Handle, PendingSignIn, Wait};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 
@@ -79,6 +79,8 @@ async fn finish(
     };
     let flow = async {
         match pending {
+            // The request has come twice. The handle is used up, whatever the code is.
+            Some(PendingSignIn { is_consumed: true, .. }) => Err(ProblemCode::CodeUsed.into()),
             Some(pending) => confirm(storefront, &attempt, pending, (&handle, answer)).await,
             // It is no guess: nobody comes upon a handle.
             None => Err(ProblemCode::SecondFactorExpired.into()),
@@ -111,8 +113,10 @@ async fn open_by_proof(
     let (id, now) = (pending.customer, proven.at());
     let mut tx = storefront.pool.begin().await?;
     let customer = customers::lock_customer(&mut tx, id).await?.ok_or(ProblemCode::SecondFactorExpired)?;
-    if !second_factors::consume_pending(&mut tx, handle).await? {
-        return Err(ProblemCode::SecondFactorExpired.into());
+    match second_factors::consume_pending(&mut tx, handle, now).await? {
+        Wait::Ended => {}
+        Wait::EndedBefore => return Err(ProblemCode::CodeUsed.into()),
+        Wait::Gone => return Err(ProblemCode::SecondFactorExpired.into()),
     }
     proven.consume(&mut tx).await?;
     if let Some(hash) = &pending.new_password {

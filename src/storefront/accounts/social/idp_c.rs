@@ -74,7 +74,7 @@ impl Login {
         let body = with_neutral_user_id(body, name, USER_ID)?;
         // An identity token says whose it is.
         let needs_user_id = body.get(IDENTITY_TOKEN).is_none_or(json::is_missing);
-        if needs_user_id && body.get(USER_ID).is_none_or(Value::is_null) {
+        if needs_user_id && body.get(USER_ID).is_none_or(json::is_missing) {
             return Err(FieldErrors::one(USER_ID, Sentence::new("{} is required.").with(USER_ID)));
         }
         json::from_value(Value::Object(body))

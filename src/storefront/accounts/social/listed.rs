@@ -146,14 +146,14 @@ struct Login {
 }
 
 impl Login {
-    /// Reads the fields of the provider's form. Others are ignored, and `null` and `""` are the same as a missing field unless it is needed.
+    /// Reads the fields of the provider's form. Others are ignored, and `null` and `""` are the same as a missing field.
     fn read(listed: &Listed, body: Map<String, Value>) -> Result<Self, Problem> {
         let neutral = listed.provider.neutral_name();
         let name_of = |field: Field| listed.form.name_of(field, &neutral);
         let has_user_id = listed.form.fields().contains(&Field::UserId);
         let mut body = if has_user_id { with_neutral_user_id(body, &listed.oidc.name, &name_of(Field::UserId))? } else { body };
         let names: Vec<_> = listed.form.fields().iter().map(|field| (*field, name_of(*field))).collect();
-        body.retain(|name, value| names.iter().any(|(field, known)| known == name && (is_needed(*field) || !json::is_missing(value))));
+        body.retain(|name, value| !json::is_missing(value) && names.iter().any(|(_, known)| known == name));
         let mut sent: BTreeMap<String, SecretString> = json::from_value(Value::Object(body))?;
         if let Some((_, missing)) = names.iter().find(|(field, name)| is_needed(*field) && !sent.contains_key(name)) {
             return Err(FieldErrors::one(missing, Sentence::new("{} is required.").with(missing)));

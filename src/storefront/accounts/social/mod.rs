@@ -16,7 +16,8 @@
 //!
 //! An identity token can be used once, in one store: stores of one company or of several can share the app that it is for, and whoever has seen it
 //! used in one must not open another with it. `presented_identity_tokens` and `used_identity_tokens` store its digest until the token is too old.
-//! For a minute, the client that used it may present it again ([`Use`](queries::Use)).
+//! For a minute, the client that used it may present it again ([`Use`](queries::Use)), also if its provider has exchanged the authorization code
+//! already ([`repeats`]).
 //!
 //! Who takes an account back, with a new password or from a thief, cannot tell which links are theirs. They are suspended and not forgotten,
 //! because a forgotten one would silently open a second account at its next sign-in. A suspended link signs nobody in, until the provider
@@ -40,17 +41,19 @@ mod listed;
 mod moved_in;
 mod own_links;
 mod queries;
+mod repeats;
 mod trouble;
 
 use axum::Json;
 use futures::FutureExt;
 use serde_json::{Map, Value};
 
+use crate::kernel::json;
 use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::openapi::OperationDoc;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode, Sentence};
 use crate::providers::RouteName;
-use crate::providers::identity::{Provider, VerifiedIdentity, VerifyError, user_id_member};
+use crate::providers::identity::{Flaw, Provider, VerifiedIdentity, VerifyError, user_id_member};
 use crate::storefront::accounts::failed_proof;
 use crate::storefront::accounts::signed_in::audited;
 use crate::storefront::accounts::social::linking::{Typed, sign_in};
@@ -59,7 +62,7 @@ use crate::storefront::registration_hooks;
 use crate::storefront::routes::{self, Routes, describe};
 use crate::storefront::state::Storefront;
 
-pub use grants::{SEALED, end_grants, forget_subjects, give_grants_back};
+pub use grants::{SEALED, end_grants, forget_subjects, give_back_at_once, give_grants_back};
 pub use moved_in::{insert_links, list_linked};
 pub use own_links::{links_schema, show_links};
 pub use queries::{Link, export_links, forget_links, list_links, suspend_links, sweep_tokens};
@@ -97,10 +100,17 @@ async fn finish(
     typed: Typed,
 ) -> Result<Json<Value>, Problem> {
     let flow = async {
-        let verifying = trouble::verified(storefront, (attempt.store.company_id, provider), verifying);
-        let signing_in = async { sign_in(storefront, attempt, verifying.await?, typed).await };
-        let who = (attempt.store.id, attempt.client.client());
-        failed_proof::counted(storefront, who, ProblemCode::IdentityNotVerified, signing_in.await).await
+        let verified = trouble::verified(storefront, (attempt.store.company_id, provider), verifying).await;
+        // Nobody guesses by sending nothing: what is not there is refused in the same words, and not counted.
+        if let Err(missing @ VerifyError::NotVerified(Flaw::Incomplete)) = verified {
+            return Err(Problem::from(missing));
+        }
+        let (store, client) = (attempt.store.id, attempt.client.client());
+        let signing_in = async {
+            let identity = repeats::or_repeated(storefront, (store, &client), verified).await?;
+            sign_in(storefront, attempt, identity, typed).await
+        };
+        failed_proof::counted(storefront, (store, client), ProblemCode::IdentityNotVerified, signing_in.await).await
     };
     let signed_in = audited(storefront, (attempt, languages), flow.boxed()).await?;
     Ok(Json(signed_in.answer(&storefront.settings)))
@@ -108,8 +118,8 @@ async fn finish(
 
 /// Gives the provider's id of the person its neutral name. It may be sent under the deployment's name for the provider.
 fn with_neutral_user_id(mut body: Map<String, Value>, name: &RouteName, neutral: &str) -> Result<Map<String, Value>, Problem> {
-    if let Some(id) = body.remove(&user_id_member(&name.to_string()))
-        && body.insert(neutral.to_owned(), id).is_some()
+    if let Some(id) = body.remove(&user_id_member(&name.to_string())).filter(|id| !json::is_missing(id))
+        && body.insert(neutral.to_owned(), id).is_some_and(|other| !json::is_missing(&other))
     {
         return Err(FieldErrors::one(neutral, Sentence::new("{} must not be sent under both of its names.").with(neutral)));
     }
@@ -124,6 +134,7 @@ impl From<VerifyError> for Problem {
                 tracing::info!(%flaw, "a proof of identity was refused");
                 ProblemCode::IdentityNotVerified.into()
             }
+            VerifyError::CodeRefused(_) => VerifyError::from(Flaw::NotConfirmed).into(),
             VerifyError::Unavailable { seconds } | VerifyError::CredentialsRefused { seconds } => {
                 Problem::new(ProblemCode::ProviderUnavailable).retry_after(seconds)
             }

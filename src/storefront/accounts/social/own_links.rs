@@ -13,7 +13,7 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::providers::identity::{Flaw, Provider, VerifiedIdentity, VerifyError};
 use crate::storefront::access::{FreshCustomer, SignedInCustomer};
 use crate::storefront::accounts::social::queries::{self, Link, Use};
-use crate::storefront::accounts::social::{grants, trouble};
+use crate::storefront::accounts::social::{grants, repeats, trouble};
 use crate::storefront::accounts::ways_in;
 use crate::storefront::customers::Customer;
 use crate::storefront::guessing::Client;
@@ -77,7 +77,8 @@ pub(super) async fn link(
     languages: &AcceptedLanguages,
     (provider, verifying): (&Provider, impl Future<Output = Result<VerifiedIdentity, VerifyError>> + Send),
 ) -> Result<Json<Value>, Problem> {
-    let identity = trouble::verified(storefront, (caller.company_id(), provider), verifying).await?;
+    let verified = trouble::verified(storefront, (caller.company_id(), provider), verifying).await;
+    let identity = repeats::or_repeated(storefront, (caller.store.id, client), verified).await?;
     let (customer, is_new) = repeated(|| link_once(storefront, (caller, client), &identity)).await?;
     if is_new {
         tell(storefront, &customer, (caller, languages), &identity).await;
@@ -85,7 +86,8 @@ pub(super) async fn link(
     answer(storefront, caller).await
 }
 
-/// Links the person in one transaction. Returns the customer, and whether the link is new.
+/// Links the person in one transaction. Returns the customer, and whether the link is new. A token that was used before links nothing, but a link
+/// that is there already is what was asked for: the request may have come twice.
 async fn link_once(
     storefront: &Storefront,
     (caller, client): (&SignedInCustomer, &Client),
@@ -93,19 +95,19 @@ async fn link_once(
 ) -> Result<(Customer, bool), Problem> {
     let (store, now) = (caller.store.id, storefront.clock.now());
     let mut tx = storefront.pool.begin().await?;
-    if let Some(token) = &identity.token
-        && !matches!(queries::use_token(&mut tx, store, token, client, now).await?, Use::First)
-    {
-        return Err(VerifyError::from(Flaw::Used).into());
-    }
+    let token_use = match &identity.token {
+        Some(token) => queries::use_token(&mut tx, store, token, client, now).await?,
+        None => Use::First,
+    };
     let customer = caller.lock(&mut tx).await?;
     let is_new = match queries::find_linked(&mut tx, store, identity).await? {
-        Some(linked) if linked.customer != customer.id => return Err(ProblemCode::ProviderLinkedElsewhere.into()),
-        Some(linked) if linked.is_suspended => {
+        Some(linked) if linked.customer == customer.id && !linked.is_suspended => false,
+        _ if !matches!(token_use, Use::First) => return Err(VerifyError::from(Flaw::Used).into()),
+        Some(linked) if linked.customer == customer.id => {
             queries::resume_link(&mut tx, store, identity).await?;
             true
         }
-        Some(_) => false,
+        Some(_) => return Err(ProblemCode::ProviderLinkedElsewhere.into()),
         None if queries::link(&mut tx, store, identity, customer.id, now).await? => true,
         // A parallel sign-in has opened another account with it.
         None => return Err(ProblemCode::ProviderLinkedElsewhere.into()),
@@ -135,6 +137,7 @@ async fn unlink(
     let word = storefront.identity_providers.word_of(&name);
     // Before there is a transaction: it may take a connection of its own.
     let providers = storefront.company_providers.of(caller.company_id()).await?;
+    let now = storefront.clock.now();
     repeated(async || {
         let mut tx = storefront.pool.begin().await?;
         let customer = caller.lock(&mut tx).await?;
@@ -148,9 +151,10 @@ async fn unlink(
             return Err(Problem::from(ProblemCode::LastWayIn));
         }
         queries::unlink(&mut tx, customer.id, &word).await?;
-        grants::end_grants_of(&mut tx, customer.id, &word, storefront.clock.now()).await?;
+        grants::end_grants_of(&mut tx, customer.id, &word, now).await?;
         Ok(tx.commit().await?)
     })
     .await?;
+    grants::give_back_at_once(&storefront, now).await;
     Ok(Json(json!({ "status": "ok" })))
 }

@@ -43,8 +43,8 @@ pub(super) async fn use_token(
              on conflict on constraint presented_identity_tokens_pkey do update set store = earlier.store
              returning store
          )
-         insert into used_identity_tokens as kept (store_id, digest, expires_at, used_at, client)
-         select store, $2, $3, $4, $5 from presented where store = $1
+         insert into used_identity_tokens as kept (store_id, digest, expires_at, used_at, client, code_digest)
+         select store, $2, $3, $4, $5, $8 from presented where store = $1
          on conflict on constraint used_identity_tokens_pkey do update set repeats = kept.repeats + 1
          where kept.client = $5 and kept.used_at > $6 and kept.repeats < $7 and kept.customer_id is not null
          returning customer_id as "customer_id: CustomerId", session"#,
@@ -55,6 +55,7 @@ pub(super) async fn use_token(
         client.mark.as_slice(),
         now - REPEATED_WITHIN,
         REPEATS,
+        token.code.as_ref().map(<[u8; 32]>::as_slice),
     )
     .fetch_optional(conn)
     .await?;
@@ -63,6 +64,28 @@ pub(super) async fn use_token(
         Some((Some(customer), session)) => Use::Repeated { customer, session: session.map(TokenId::of) },
         Some((None, _)) => Use::First,
     })
+}
+
+/// Whether this client has used the token a moment ago, with the authorization code that came with it.
+pub(super) async fn was_used_with_code(
+    conn: &mut Connection,
+    (store, client): (StoreId, &Client),
+    token: &PresentedToken,
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select exists (
+               select from used_identity_tokens
+               where store_id = $1 and digest = $2 and code_digest = $3 and client = $4 and used_at > $5
+           ) as "was_used!""#,
+        store.uuid(),
+        token.digest.as_slice(),
+        token.code.as_ref().map(<[u8; 32]>::as_slice),
+        client.mark.as_slice(),
+        now - REPEATED_WITHIN,
+    )
+    .fetch_one(conn)
+    .await
 }
 
 /// Notes whom a token has signed in, and the session that it has opened, unless the sign-in waits for the second factor.

@@ -5,7 +5,6 @@ use futures::future::join_all;
 
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::CompanyId;
-use crate::kernel::problem::Problem;
 use crate::kernel::rate_limit::{self, Rule};
 use crate::operators;
 use crate::providers::identity::{Provider, VerifiedIdentity, VerifyError};
@@ -21,10 +20,10 @@ pub(super) async fn verified(
     storefront: &Storefront,
     (company, provider): (CompanyId, &Provider),
     verifying: impl Future<Output = Result<VerifiedIdentity, VerifyError>> + Send,
-) -> Result<VerifiedIdentity, Problem> {
+) -> Result<VerifiedIdentity, VerifyError> {
     let verified = verifying.await;
     match &verified {
-        Ok(_) | Err(VerifyError::NotConfigured | VerifyError::NotVerified(_)) => {}
+        Ok(_) | Err(VerifyError::NotConfigured | VerifyError::NotVerified(_) | VerifyError::CodeRefused(_)) => {}
         Err(VerifyError::Unavailable { .. }) => storefront.metrics.provider_failed(counted_as(storefront, provider), "unavailable"),
         Err(VerifyError::CredentialsRefused { .. }) => {
             storefront.metrics.provider_failed(counted_as(storefront, provider), "credentials_refused");
@@ -34,7 +33,7 @@ pub(super) async fn verified(
             }
         }
     }
-    Ok(verified?)
+    verified
 }
 
 /// The provider as metrics count it: those that only companies have are one.

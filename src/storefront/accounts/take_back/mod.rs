@@ -36,7 +36,7 @@ use crate::kernel::rate_limit::{self, Rule};
 use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::{contact_change, ending, known_devices, review, social};
 use crate::storefront::audit::ClientInfo;
-use crate::storefront::customers::{self, ContactChange, Customer, LostClaims, SecurityEvent};
+use crate::storefront::customers::{self, ContactChange, Contacts, Customer, LostClaims, SecurityEvent};
 use crate::storefront::messages::{Notice, Particulars};
 use crate::storefront::routes::{Routes, body, describe};
 use crate::storefront::sending::notices::{self, Occurrence};
@@ -195,9 +195,9 @@ async fn restore(
     if !queries::consume_change(&mut tx, &change, now).await? {
         return Err(ProblemCode::CodeUsed.into());
     }
+    let lost = settle_claims(&mut tx, (origin, store.id), (id, &change.before), now).await?;
     let restored = customers::restore_contacts(&mut tx, id, &change.before, now).await.map_err(contact_change::refuse_taken)?;
     let customer = restored.ok_or(ProblemCode::CodeInvalid)?;
-    let lost = settle_claims(&mut tx, (origin, store.id), &customer, now).await?;
     customers::remove_password(&mut tx, id).await?;
     ending::end_all(&mut tx, id, now).await?;
     social::suspend_links(&mut tx, id, now).await?;
@@ -223,17 +223,16 @@ async fn restore(
     Ok(Restored { contacts: customer, lost: lost_contacts, review, at: now })
 }
 
-/// Whoever merely lists a contact that belongs to the account again loses it.
+/// Whoever merely claims a contact that belongs to the account again loses it.
 async fn settle_claims(
     conn: &mut Connection,
     store: (Origin, StoreId),
-    customer: &Customer,
+    (owner, contacts): (CustomerId, &Contacts),
     now: DateTime<Utc>,
 ) -> Result<LostClaims, sqlx::Error> {
-    let (email, phone) = (customer.proven_email().map(Identity::Email), customer.proven_phone().map(Identity::Phone));
     let mut lost = Vec::new();
-    for identity in email.into_iter().chain(phone) {
-        lost.push(customers::settle_claims(conn, store, customer.id, &identity, now).await?);
+    for identity in contacts.proven() {
+        lost.push(customers::settle_claims(conn, store, owner, &identity, now).await?);
     }
     Ok(lost.into_iter().collect())
 }

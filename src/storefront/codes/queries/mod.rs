@@ -15,6 +15,20 @@ pub(super) use count_guess::{CountedCode, CountedGuess, count_guess};
 /// How long lock-outs are remembered, and wrong codes of accounts.
 const LOCKOUTS_REMEMBERED: TimeDelta = TimeDelta::days(30);
 
+/// Deletes the codes of an account that is closed, but the one that has closed it: the same request may come twice, and must not be told that its
+/// code is wrong.
+pub async fn forget_codes_of_closed(conn: &mut Connection, customer: CustomerId) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "delete from verification_codes where (requested_by = $1 or customer_id = $1) and (used_at is null or purpose <> $2)",
+        customer.uuid(),
+        Purpose::CloseAccount.as_str(),
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Deletes every code of an account.
 pub async fn forget_codes(conn: &mut Connection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from verification_codes where requested_by = $1 or customer_id = $1", customer.uuid()).execute(conn).await?;
     Ok(())

@@ -124,8 +124,9 @@ async fn list_by_identity(conn: &mut Connection, store: StoreId, identity: &Iden
     .await
 }
 
-/// Removes `identity` from every other account that lists it unproven and returns those accounts in their new state.
-pub(super) async fn remove_unproven_claims(
+/// Removes `identity` from every other account that lists it unproven or is for tests, and returns those accounts in their new state. There are
+/// none if `owner` is for tests.
+pub(super) async fn remove_claims(
     conn: &mut Connection,
     store: StoreId,
     owner: CustomerId,
@@ -136,10 +137,16 @@ pub(super) async fn remove_unproven_claims(
     let (email, phone) = columns(identity);
     sqlx::query_as!(
         Customer,
-        r#"update customers set email = case when $3::text is null then email end, phone = case when $4::text is null then phone end,
+        r#"update customers set
+             email = case when $3::text is null then email end,
+             email_verified_at = case when $3::text is null then email_verified_at end,
+             phone = case when $4::text is null then phone end,
+             phone_verified_at = case when $4::text is null then phone_verified_at end,
              updated_at = $5
          where store_id = $1 and id <> $2 and closed_at is null
-           and (email_key = $3 and email_verified_at is null or phone = $4 and phone_verified_at is null)
+           and (email_key = $3 and (email_verified_at is null or test_identity_id is not null)
+                or phone = $4 and (phone_verified_at is null or test_identity_id is not null))
+           and not exists (select from customers as owner where owner.id = $2 and owner.test_identity_id is not null)
          returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
              password_hash as "password_hash: HashedPassword", created_at, updated_at, banned_at"#,
         store.uuid(),

@@ -20,6 +20,17 @@ pub async fn answer_challenge(conn: &mut Connection, store: StoreId, challenge: 
     Ok(if is_first { Ok(()) } else { Err(Flaw::ChallengeAnswered) })
 }
 
+/// Whether a challenge was answered in this store.
+pub async fn is_answered(conn: &mut Connection, store: StoreId, challenge: &Challenge) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select exists (select from answered_challenges where store_id = $1 and nonce = $2) as "is_answered!""#,
+        store.uuid(),
+        &challenge.nonce,
+    )
+    .fetch_one(conn)
+    .await
+}
+
 /// Deletes the challenges that nobody can answer any more, also not at an instance whose clock is behind.
 pub async fn sweep_challenges(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from answered_challenges where expires_at < $1", now - LASTS).execute(conn).await?;

@@ -50,6 +50,20 @@ pub async fn insert_passkey(
     Ok(inserted.execute(conn).await?.rows_affected() == 1)
 }
 
+/// Whether the customer has this very passkey.
+pub async fn has_passkey(conn: &mut Connection, customer: CustomerId, credential: &NewCredential) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select exists (
+               select from passkeys where customer_id = $1 and credential_id = $2 and public_key = $3
+           ) as "is_there!""#,
+        customer.uuid(),
+        credential.id,
+        credential.public_key,
+    )
+    .fetch_one(conn)
+    .await
+}
+
 /// The number of passkeys of a customer.
 pub async fn count_passkeys(conn: &mut Connection, customer: CustomerId) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(r#"select count(*) as "count!" from passkeys where customer_id = $1"#, customer.uuid()).fetch_one(conn).await

@@ -15,7 +15,7 @@ use crate::kernel::json::{JsonBody, JsonOptions};
 use crate::kernel::openapi::{OperationDoc, closed_object};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::resources::{EmptyBody, FieldType, Instant, Line, Record, RecordTransaction, Resource, Shown, WriteRequest};
-use crate::storefront::accounts::{closure, ending, erasure, export, password_reset, second_factor};
+use crate::storefront::accounts::{closure, ending, erasure, export, password_reset, second_factor, social};
 use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::state::Storefront;
 use crate::storefront::{codes, customers, guessing, passkeys, passwords, second_factors};
@@ -239,7 +239,9 @@ impl Storefront {
         let mut locked = self.lock_account(caller, id).await?;
         let now = locked.transaction.now;
         closure::close_account(locked.transaction.conn(), caller.into(), id, now).await?;
-        self.finish(locked, &["closed_at"]).await
+        let shown = self.finish(locked, &["closed_at"]).await?;
+        social::give_back_at_once(self, now).await;
+        Ok(shown)
     }
 
     /// Erases a closed account too, before its time. Erasing twice changes nothing.
@@ -251,7 +253,9 @@ impl Storefront {
         let now = transaction.now;
         closure::close_account(transaction.conn(), caller.into(), id, now).await?;
         erasure::erase(transaction.conn(), id, now).await?;
-        self.finish(Locked { transaction, customer }, &["closed_at", "erased_at"]).await
+        let shown = self.finish(Locked { transaction, customer }, &["closed_at", "erased_at"]).await?;
+        social::give_back_at_once(self, now).await;
+        Ok(shown)
     }
 
     /// Exporting is reading, but of all there is at once: it takes `write` too, and the audit trail tells who did.

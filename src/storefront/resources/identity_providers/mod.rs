@@ -76,6 +76,7 @@ impl Resource for IdentityProviderRecord {
     /// Who says which tokens are trusted can open every account of the company.
     const WRITING: Scope = Scope::Admin;
     const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Customers, Scope::Admin)];
+    const LEADS_TO: &'static [&'static str] = &["issuers", "audiences", "jwks_url", "client_id", "token_url", "graph_url"];
 }
 
 /// Publishes no events.

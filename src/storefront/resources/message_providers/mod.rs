@@ -99,6 +99,7 @@ impl Resource for MessageProviderRecord {
     /// Whoever sends the codes can read them, and so open every account of the company.
     const WRITING: Scope = Scope::Admin;
     const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Customers, Scope::Admin)];
+    const LEADS_TO: &'static [&'static str] = &["kind", "settings"];
 
     /// The token of the address is what makes the receipts of some services genuine.
     async fn details(

@@ -60,6 +60,8 @@ impl Resource for RegistrationHookRecord {
     const AREA: Area = Area::Integration;
     /// The hook reads everybody who registers.
     const WRITING_REACHES: &'static [(Area, Scope)] = &[(Area::Customers, Scope::Read)];
+    const LEADS_TO: &'static [&'static str] = &["url"];
+    const SHOWS_SECRET: bool = true;
     const REFUSALS: &'static [ProblemCode] = &[ProblemCode::EndpointForbidden];
 }
 

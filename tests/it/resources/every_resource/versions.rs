@@ -21,7 +21,7 @@ async fn who_has_read_another_version_changes_nothing() {
             let (before, events) = (find().await, world.count("select count(*) from events").await);
             assert_ne!((read.header("etag"), &read.body), (before.header("etag"), &before.body));
             for method in resource.of_one().into_iter().filter(|method| *method != Method::GET) {
-                for stale in [read.header("etag").unwrap(), "\"999\"", "W/\"1\"", "nonsense"] {
+                for stale in [read.header("etag").unwrap(), "\"999\"", "W/\"1\""] {
                     let request = world.api(method.clone(), &path).header("if-match", stale).json(&resource.change(2));
                     request.send().await.refused(412, "record_changed");
                 }

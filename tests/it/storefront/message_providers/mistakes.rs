@@ -52,6 +52,22 @@ async fn a_mistake_is_refused_by_member_and_the_secret_is_not_sent_elsewhere() {
         let refused = world.make_message_provider(with(by_hook(&hook), &more)).await.refused(422, "body_invalid");
         assert!(refused["fields"].get(member).is_some(), "{more} {refused}");
     }
+    let body = template;
+    for (settings, member, sentence) in [
+        (json!({ "url": "https://sms.test:x/", "body": body }), "settings.url", "This is not a URL: invalid port number."),
+        (json!({ "url": "sms.test", "body": body }), "settings.url", "This is not a URL: relative URL without a base."),
+        (json!({ "url": "http://sms.test/", "body": body }), "settings.url", "This is not an https:// URL."),
+        (json!({ "url": url, "body": "{whom}" }), "settings.body", "This is not a template: {whom} is not a valid placeholder here."),
+        (
+            json!({ "url": url, "body": body, "headers": "X: {key}" }),
+            "settings.headers",
+            "This is not a template: {key} is not a valid placeholder here.",
+        ),
+    ] {
+        let http = json!({ "kind": "http", "settings": settings });
+        let refused = world.make_message_provider(with(by_hook(&hook), &http)).await.refused(422, "body_invalid");
+        assert_eq!(refused["fields"], json!({ member: [sentence] }), "{settings}");
+    }
     let made = world.make_message_provider(by_hook(&hook)).await.ok(201);
     let second = world.make_message_provider(by_hook(&hook)).await.refused(422, "body_invalid");
     assert_eq!(second["fields"]["status"][0], "The company has an active provider for this channel already.");

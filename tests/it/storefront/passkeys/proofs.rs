@@ -103,8 +103,8 @@ async fn a_passkey_makes_the_session_fresh_and_only_that_of_its_customer() {
     assert_eq!(fresh["fresh_until"], "2026-05-21T11:25:00.000+00:00");
     world.creation_options(&ada).await;
     // The challenge is used up, whatever for.
-    world.login_with(&credential).await.refused(401, "passkey_not_verified");
-    step_up(&world, &ada, json!({ "passkey": credential })).await.refused(401, "passkey_not_verified");
+    world.login_with(&credential).await.refused(422, "code_used");
+    step_up(&world, &ada, json!({ "passkey": credential })).await.refused(422, "code_used");
     step_up(&world, &ada, json!({ "passkey": credential, "code": "123456" })).await.refused(422, "body_invalid");
     assert_eq!(ways(&bob).await, json!(["code", "password", "sign_in"]));
     assert_eq!(world.count("select count(*) from sign_ins where method = 'passkey' and outcome = 'signed_in'").await, 0);

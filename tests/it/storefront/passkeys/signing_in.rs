@@ -58,9 +58,9 @@ async fn a_challenge_is_answered_once_also_by_parallel_requests() {
     let (right, wrong): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 200);
     assert_eq!((right.len(), wrong.len()), (1, 7));
     for answer in wrong {
-        answer.refused(401, "passkey_not_verified");
+        answer.refused(422, "code_used");
     }
-    world.login_with(&credential).await.refused(401, "passkey_not_verified");
+    world.login_with(&credential).await.refused(422, "code_used");
     // Only what was answered is kept, and not for long.
     world.challenge().await;
     assert_eq!(world.count("select count(*) from answered_challenges").await, 2, "that of the registration, and this one");
@@ -190,4 +190,23 @@ async fn failures_of_an_address_are_limited_and_a_right_passkey_gets_in_all_the_
     from(passkey.answer(&asked)).await.ok(200);
     let listed = world.passkeys_of(&ada).await;
     assert_eq!((listed.len(), id(&listed[0]).starts_with("passkey_")), (1, true));
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_twice_is_no_guess_also_of_an_authenticator_that_counts() {
+    let world = World::with_passkeys(&[("storefront.failures_per_address", "3")]).await;
+    let (ada, mut passkey) = ada(&world).await;
+    for counter in [0, 7] {
+        passkey.counter = counter;
+        let credential = passkey.answer(&world.challenge().await);
+        let body = json!({ "credential": credential });
+        let sign_in = || world.storefront("customers/login-with-passkey").from("203.0.113.9").json(&body).send();
+        sign_in().await.ok(200);
+        for _ in 0..5 {
+            sign_in().await.refused(422, "code_used");
+        }
+        let proof = json!({ "passkey": credential });
+        world.storefront("customers/confirm-step-up").token(&ada).json(&proof).send().await.refused(422, "code_used");
+    }
+    assert_eq!(world.count("select count(*) from rate_limits where bucket like 'failures:%'").await, 0);
 }

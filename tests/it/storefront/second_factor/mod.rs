@@ -3,6 +3,7 @@
 mod guesses;
 mod own;
 mod recovery;
+mod repeats;
 mod sign_in;
 
 use serde_json::json;

@@ -35,7 +35,7 @@ async fn a_right_first_factor_opens_nothing_and_the_second_one_opens_the_session
     let listed = world.storefront_get("customers/sessions").token(&token(&answer)).send().await.ok(200);
     assert_eq!(listed["sessions"][0]["method"], "totp");
     // Neither the handle nor the code works again.
-    finish(&world, &waiting, &app.next_code(&world)).await.refused(422, "second_factor_expired");
+    finish(&world, &waiting, &app.next_code(&world)).await.refused(422, "code_used");
     let waiting = handle(login(&world, EMAIL, PASSWORD).await);
     finish(&world, &waiting, &code).await.refused(422, "code_used");
     finish(&world, &waiting, &app.code(&world)).await.ok(200);
@@ -125,7 +125,7 @@ async fn a_new_password_counts_once_the_second_factor_is_right_too() {
     world.storefront_get("customers/me").token(&ada).send().await.refused(401, "customer_token_invalid");
     login(&world, EMAIL, PASSWORD).await.refused(401, "credentials_invalid");
     // What waited with the password before waits no longer.
-    assert_eq!(world.count("select count(*) from pending_sign_ins").await, 0);
+    assert_eq!(world.count("select count(*) from pending_sign_ins where consumed_at is null").await, 0);
     handle(login(&world, EMAIL, "battery staple correct").await);
 }
 

@@ -130,13 +130,18 @@ async fn a_link_that_is_removed_and_an_account_that_the_shop_erases_give_it_back
     };
     link("first").await;
     world.request(Method::DELETE, "/storefront/v1/customers/providers/idp-a").key(&world.store_key).token(&ada).send().await.ok(200);
-    world.state.storefront.sweep().await.unwrap();
+    // At once, as when the account is closed.
     assert_eq!((given_back(&idp).await, kept(&world).await), (vec!["first".to_owned()], 0));
     link("second").await;
     world.api(Method::POST, &format!("/storefront/int/v1/customers/{id}/erase")).json(&json!({})).send().await.ok(200);
-    assert_eq!(world.count("select count(*) from provider_grants where subject is not null").await, 0);
-    world.state.storefront.sweep().await.unwrap();
     assert_eq!((given_back(&idp).await.len(), kept(&world).await), (2, 0));
+    // One that the provider does not take says no longer whose it is.
+    takes_back(&idp, 503).await;
+    let bob = sign_in(&world, &idp, "third").await;
+    let me = world.storefront_get("customers/me").token(&bob).send().await.ok(200);
+    let path = format!("/storefront/int/v1/customers/{}/erase", me["id"].as_str().unwrap());
+    world.api(Method::POST, &path).json(&json!({})).send().await.ok(200);
+    assert_eq!(world.count("select count(*) from provider_grants where subject is null").await, 1);
 }
 
 #[tokio::test]

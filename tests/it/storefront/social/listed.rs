@@ -39,7 +39,10 @@ async fn an_entry_decides_what_apps_send() {
     for (body, field, sentence) in [
         (json!({ "idToken": jwt(), "clientId": APP }), "jwt", "jwt is required."),
         (json!({ "jwt": jwt() }), "clientId", "clientId is required."),
-        (json!({ "jwt": null, "clientId": APP }), "jwt", "jwt must be text."),
+        (json!({ "jwt": null, "clientId": APP }), "jwt", "jwt is required."),
+        (json!({ "jwt": "", "clientId": APP }), "jwt", "jwt is required."),
+        (json!({ "jwt": jwt(), "clientId": "" }), "clientId", "clientId is required."),
+        (json!({ "jwt": 5, "clientId": APP }), "jwt", "jwt must be text."),
         (json!({ "jwt": jwt(), "clientId": APP, "nonce": 5 }), "nonce", "nonce must be text."),
     ] {
         let refusal = login(&world, "acme", body).await.refused(422, "body_invalid");

@@ -4,7 +4,7 @@ use futures::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{customer, login_a, login_b};
+use super::{customer, login, login_a, login_b};
 use crate::support::customers::{EMAIL, PASSWORD, reset_password, token};
 use crate::support::identity_provider::{APP, IdentityProvider, another, claims_of_a, claims_of_b, rsa, with};
 use crate::support::{Answer, World};
@@ -56,11 +56,15 @@ async fn an_identity_of_another_account_is_not_linked() {
     login_b(&world, &claims).await.ok(200);
     let ada = token(&world.register(EMAIL).await);
     link_b(&world, &ada, &claims).await.refused(409, "provider_linked_elsewhere");
-    // An identity token is used once, whatever for.
+    // An identity token is used once, whatever for. That what it has linked is linked may be asked again.
     let body = json!({ "idToken": rsa().sign(&claims_of_b(&world, "8")), "clientId": APP });
     let link = || world.storefront("customers/link-idp-b").token(&ada).json(&body).send();
     link().await.ok(200);
+    link().await.ok(200);
+    assert_eq!(world.messages().iter().filter(|message| message.code.is_none()).count(), 1, "it is told once");
+    unlink(&world, &ada, "idp-b").await.ok(200);
     link().await.refused(401, "identity_not_verified");
+    login(&world, "idp-b", body.clone()).await.refused(401, "identity_not_verified");
 }
 
 #[tokio::test]

@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
 use super::{customer, login};
-use crate::support::customers::{EMAIL, token};
+use crate::support::customers::{EMAIL, PASSWORD, token};
 use crate::support::identity_provider::{IdentityProvider, another, claims_of_a, foreign, rsa, with};
 use crate::support::{Answer, World};
 
 /// A world that exchanges authorization codes of A.
-async fn exchanging(idp: &IdentityProvider) -> World {
+pub(super) async fn exchanging(idp: &IdentityProvider) -> World {
     let token_url = idp.url("/token");
     let changes = [
         ("providers.idp_a.client_id", "shop"),
@@ -26,7 +26,7 @@ async fn login_with_code(world: &World, code: &str) -> Answer {
     login(world, "idp-a", json!({ "identityToken": token, "authorizationCode": code })).await
 }
 
-fn tokens(id_token: &str) -> ResponseTemplate {
+pub(super) fn tokens(id_token: &str) -> ResponseTemplate {
     ResponseTemplate::new(200)
         .set_body_json(json!({ "access_token": "x", "token_type": "Bearer", "expires_in": 3600, "id_token": id_token }))
 }
@@ -167,7 +167,7 @@ async fn an_access_token_refused_by_the_provider_is_refused() {
     let asked = idp.asked("/graph/v1.0/debug_token").await.len();
     login(&world, "idp-c", with(&proof("7"), json!({ "accessToken": null }))).await.refused(401, "identity_not_verified");
     login(&world, "idp-c", with(&proof("7"), json!({ "idpCUserId": null }))).await.refused(422, "body_invalid");
-    for id in ["", "7 8", "größe", &"7".repeat(256)] {
+    for id in ["7 8", "größe", &"7".repeat(256)] {
         login(&world, "idp-c", proof(id)).await.refused(401, "identity_not_verified");
     }
     assert_eq!(idp.asked("/graph/v1.0/debug_token").await.len(), asked);
@@ -189,6 +189,71 @@ async fn a_graph_that_does_not_answer_is_unavailable() {
         assert!(!refusal.to_string().contains("oops") && !refusal.to_string().contains("secret"));
     }
     assert!(idp.asked("/elsewhere").await.is_empty());
+}
+
+#[tokio::test]
+async fn an_app_that_sends_no_access_token_costs_nobody_a_guess() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[("storefront.failures_per_address", "3")]).await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    // The body of interface 1.
+    let body = json!({ "idpCUserId": "7", "email": EMAIL, "name": "Ada" });
+    let from_the_carrier = |path: &str, body: &Value| world.storefront(path).from("203.0.113.9").json(body).send();
+    for access_token in [json!(null), json!("")].into_iter().cycle().take(8) {
+        let body = with(&body, json!({ "accessToken": access_token }));
+        from_the_carrier("customers/login-with-idp-c", &body).await.refused(401, "identity_not_verified");
+    }
+    let password = json!({ "identity": EMAIL, "password": PASSWORD });
+    from_the_carrier("customers/login", &password).await.ok(200);
+    // One that is wrong counts.
+    graph_says(&idp, with(&inspected("7"), json!({ "is_valid": false, "error": { "code": 190 } }))).await;
+    for _ in 0..3 {
+        from_the_carrier("customers/login-with-idp-c", &proof("7")).await.refused(401, "identity_not_verified");
+    }
+    from_the_carrier("customers/login-with-idp-c", &proof("7")).await.refused(429, "guesses_exceeded");
+}
+
+#[tokio::test]
+async fn an_app_that_sends_no_authorization_code_costs_nobody_a_guess_either() {
+    let idp = IdentityProvider::start().await;
+    let token_url = idp.url("/token");
+    let exchange = [
+        ("providers.idp_a.client_id", "shop"),
+        ("providers.idp_a.client_secret", "s3cret"),
+        ("providers.idp_a.token_url", token_url.as_str()),
+        ("storefront.failures_per_address", "3"),
+    ];
+    let world = idp.world(&exchange).await;
+    let present = async |code: Value| {
+        let body = json!({ "identityToken": rsa().sign(&claims_of_a(&world, "7")), "authorizationCode": code });
+        world.storefront("customers/login-with-idp-a").from("203.0.113.9").json(&body).send().await
+    };
+    for code in [json!(null), json!("")].into_iter().cycle().take(8) {
+        present(code).await.refused(401, "identity_not_verified");
+    }
+    idp.answer("POST", "/token", tokens(&rsa().sign(&claims_of_a(&world, "7")))).await;
+    present(json!("c0de")).await.ok(200);
+}
+
+#[tokio::test]
+async fn a_form_without_an_id_is_told_that_it_is_required_and_costs_nobody_a_guess() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[("storefront.failures_per_address", "3")]).await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    graph_says(&idp, inspected("7")).await;
+    let from_the_carrier = |path: &str, body: &Value| world.storefront(path).from("203.0.113.9").json(body).send();
+    for _ in 0..4 {
+        for id in [json!({ "idpCUserId": "" }), json!({ "idpCUserId": null }), json!({})] {
+            let mut body = id;
+            body["accessToken"] = json!("t0ken");
+            let refused = from_the_carrier("customers/login-with-idp-c", &body).await.refused(422, "body_invalid");
+            assert_eq!(refused["fields"]["idpCUserId"][0], "idpCUserId is required.");
+        }
+    }
+    let password = json!({ "identity": EMAIL, "password": PASSWORD });
+    let ada = token(&from_the_carrier("customers/login", &password).await.ok(200));
+    let body = json!({ "idpCUserId": "", "accessToken": "t0ken" });
+    world.storefront("customers/link-idp-c").token(&ada).json(&body).send().await.refused(422, "body_invalid");
 }
 
 /// An error of the graph, as its documentation has them.

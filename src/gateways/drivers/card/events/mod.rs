@@ -5,7 +5,7 @@ use std::iter;
 use serde_json::Value;
 
 use crate::gateways::drivers::card::object::{Object, lacks};
-use crate::gateways::drivers::{NotUnderstood, PaymentUpdate, Remarks};
+use crate::gateways::drivers::{NotUnderstood, PaymentUpdate, Remarks, shown};
 use crate::gateways::facts::{Fact, FactKind};
 
 type Facts = Result<Vec<Fact>, NotUnderstood>;
@@ -18,7 +18,7 @@ fn reader(kind: &str) -> Option<Reader> {
     Some(match kind {
         "payment_intent.succeeded" => |intent, remarks| paid(intent, "/amount_received", remarks),
         "payment_intent.payment_failed" => |intent, remarks| Ok(failed(intent, "/last_payment_error/message", remarks)),
-        "payment_intent.canceled" => |intent, remarks| Ok(failed(intent, "/cancellation_reason", remarks)),
+        "payment_intent.canceled" => |intent, remarks| Ok(cancelled(intent, "/cancellation_reason", remarks)),
         "payment_intent.processing" | "payment_intent.amount_capturable_updated" => {
             |intent, remarks| Ok(pending(intent, "/amount", remarks))
         }
@@ -38,7 +38,8 @@ fn reader(kind: &str) -> Option<Reader> {
         },
         "charge.captured" => |charge, remarks| paid(charge, "/amount_captured", remarks),
         "charge.pending" => |charge, remarks| Ok(pending(charge, "/amount", remarks)),
-        "charge.failed" | "charge.expired" => |charge, remarks| Ok(failed(charge, "/failure_message", remarks)),
+        "charge.failed" => |charge, remarks| Ok(failed(charge, "/failure_message", remarks)),
+        "charge.expired" => |charge, remarks| Ok(cancelled(charge, "/failure_message", remarks)),
         "charge.refunded" => refunded,
         "refund.created" | "refund.updated" | "charge.refund.updated" => |refund, remarks| one(self::refund(refund, remarks)),
         "refund.failed" => |refund, remarks| one(named(refund, FactKind::RefundFailed, remarks)),
@@ -46,10 +47,7 @@ fn reader(kind: &str) -> Option<Reader> {
         "charge.dispute.updated" | "charge.dispute.funds_withdrawn" | "charge.dispute.funds_reinstated" => {
             |dispute, remarks| one(disputed(dispute, FactKind::DisputeUpdated, remarks))
         }
-        "charge.dispute.closed" => |dispute, remarks| match dispute.text("/status") {
-            Some("lost") => one(disputed(dispute, FactKind::DisputeLost, remarks)),
-            _ => one(disputed(dispute, FactKind::DisputeWon, remarks)),
-        },
+        "charge.dispute.closed" => closed,
         "setup_intent.succeeded" => |intent, remarks| Ok(vec![intent.fact(FactKind::SetupSucceeded, remarks)]),
         _ => return None,
     })
@@ -86,6 +84,17 @@ fn failed(object: &Object<'_>, message: &str, remarks: &mut Remarks) -> Vec<Fact
     vec![Fact { message: object.text(message).map(str::to_owned), ..object.note(FactKind::PaymentFailed, &["/amount"], remarks) }]
 }
 
+/// A payment that ended without being paid. What had been held is released, which the provider may report as a refund besides.
+fn cancelled(object: &Object<'_>, message: &str, remarks: &mut Remarks) -> Vec<Fact> {
+    let failed = failed(object, message, remarks);
+    let is_paid = |part: &str| object.amount_if_any(part).ok().flatten().is_some_and(|amount| amount > 0);
+    let held = match object.held_nothing() || is_paid("/amount_received") || is_paid("/amount_captured") {
+        true => 0,
+        false => object.amount_if_any("/amount").ok().flatten().unwrap_or(0),
+    };
+    failed.into_iter().chain(released(object, held, remarks)).collect()
+}
+
 /// A completed session is paid, pending, or has saved a payment method. The price of a subscription is reported by the payment
 /// intents of its invoices.
 fn completed(session: &Object<'_>, remarks: &mut Remarks) -> Facts {
@@ -104,11 +113,12 @@ fn is_authorised_only(charge: &Object<'_>) -> bool {
     charge.get("/captured") == Some(&Value::Bool(false))
 }
 
-/// The captured amount, all that was authorised or a part, and the release of the rest.
+/// The release of what was not captured, and the captured amount: all that was authorised, or a part. The release comes first, because refunds that
+/// have waited for the payment to succeed are published when it does, and one of them may be the release.
 fn paid(object: &Object<'_>, part: &str, remarks: &mut Remarks) -> Facts {
     let paid = object.sum(FactKind::PaymentSucceeded, &[part, "/amount"], remarks)?;
     let released = released(object, released_rest(object, paid.amount)?, remarks);
-    Ok(iter::once(paid).chain(released).collect())
+    Ok(released.into_iter().chain(iter::once(paid)).collect())
 }
 
 /// The part of the authorisation that was not captured, if the provider counts it among the refunds. Before the last of several captures, less than
@@ -119,9 +129,12 @@ fn released_rest(object: &Object<'_>, captured: Option<i64>) -> Result<i64, NotU
     Ok(if is_counted { rest } else { 0 })
 }
 
-/// The release of a part of the authorised amount. The provider counts it among the refunds of the charge.
+/// The release of a part of the authorised amount, and the whole of it. The provider counts the release among the refunds of the charge.
 fn released(object: &Object<'_>, amount: i64, remarks: &mut Remarks) -> Option<Fact> {
-    let fact = || Fact { amount: Some(amount), ..object.note(FactKind::AuthorisationReleased, &["/amount"], remarks) };
+    let fact = || {
+        let authorised = object.note(FactKind::AuthorisationReleased, &["/amount"], remarks);
+        Fact { amount: Some(amount), total: authorised.amount, ..authorised }
+    };
     (amount > 0).then(fact)
 }
 
@@ -136,19 +149,21 @@ fn refunded(charge: &Object<'_>, remarks: &mut Remarks) -> Facts {
     let shown = charge.get("/refunds/data").and_then(Value::as_array).filter(|refunds| !refunds.is_empty());
     let refunds = match shown {
         Some(refunds) => refunds.iter().map(|each| refund(&Object::inner(each), remarks)).collect::<Facts>()?,
-        None => in_all(charge, released.as_ref().and_then(|fact| fact.amount).unwrap_or(0), remarks)?.into_iter().collect(),
+        None => vec![in_all(charge, released.as_ref().and_then(|fact| fact.amount).unwrap_or(0), remarks)?],
     };
     Ok(released.into_iter().chain(refunds).collect())
 }
 
-/// The total of all refunds, which includes the released amount; `None` if it is nothing but that.
-fn in_all(charge: &Object<'_>, released: i64, remarks: &mut Remarks) -> Result<Option<Fact>, NotUnderstood> {
+/// The total of all refunds, which includes the released amount. If it is nothing but that so far, nobody knows what is new in it: a later capture may
+/// show that some of it was refunded.
+fn in_all(charge: &Object<'_>, released: i64, remarks: &mut Remarks) -> Result<Fact, NotUnderstood> {
     let total = charge.amount(&["/amount_refunded"])?;
     let refunded = |total: i64| (total - released).max(0);
-    let added = charge.refunded_before()?.map(|before| (refunded(total) - refunded(before)).max(0));
+    let is_released = released > 0 && refunded(total) == 0;
+    let before = charge.refunded_before()?.filter(|_| !is_released);
+    let added = before.map(|before| (refunded(total) - refunded(before)).max(0));
     let fact = charge.sum(FactKind::RefundedInAll, &["/amount_refunded"], remarks)?;
-    let fact = Fact { amount: added, total: Some(total), reference: total.to_string(), ..fact };
-    Ok(Some(fact).filter(|_| refunded(total) > 0 || released == 0))
+    Ok(Fact { amount: added, total: Some(total), reference: total.to_string(), ..fact })
 }
 
 fn refund(refund: &Object<'_>, remarks: &mut Remarks) -> Result<Fact, NotUnderstood> {
@@ -165,11 +180,23 @@ fn named(refund: &Object<'_>, kind: FactKind, remarks: &mut Remarks) -> Result<F
     Ok(Fact { reference, message, ..refund.sum(kind, &["/amount"], remarks)? })
 }
 
-/// A dispute, or an inquiry that may become one: it moves no money, and ends as an inquiry or with the status of a dispute.
+/// The end of a dispute. Without a status that decides it, nobody knows who has the money: it stays open.
+fn closed(dispute: &Object<'_>, remarks: &mut Remarks) -> Facts {
+    if !matches!(dispute.text("/status"), Some("won" | "lost" | "prevented" | "warning_closed")) {
+        let status = dispute.get("/status").map_or_else(|| "no status".to_owned(), |status| format!("the status {}", shown(status)));
+        remarks.add(format!("The dispute is closed with {status}, which does not say who won it."));
+    }
+    one(disputed(dispute, FactKind::DisputeUpdated, remarks))
+}
+
+/// A dispute, or an inquiry that may become one: it moves no money, and ends as an inquiry or with the status of a dispute. So does a dispute that was
+/// prevented before it was filed. The status decides a dispute, whatever the type of the event.
 fn disputed(dispute: &Object<'_>, kind: FactKind, remarks: &mut Remarks) -> Result<Fact, NotUnderstood> {
     let kind = match dispute.text("/status") {
-        Some("warning_closed") => FactKind::InquiryClosed,
+        Some("warning_closed" | "prevented") => FactKind::InquiryClosed,
         Some(status) if status.starts_with("warning_") => FactKind::InquiryOpened,
+        Some("won") => FactKind::DisputeWon,
+        Some("lost") => FactKind::DisputeLost,
         _ => kind,
     };
     let reference = dispute.id_of("/id").ok_or_else(|| lacks("data.object.id"))?;

@@ -46,13 +46,14 @@ fn every_type_tells_its_fact_about_its_transaction() {
         ("charge.dispute.created", dispute("needs_response"), "pi_1", DisputeCreated, Some(1000)),
         ("charge.dispute.updated", dispute("under_review"), "pi_1", DisputeUpdated, Some(1000)),
         ("charge.dispute.funds_withdrawn", dispute("needs_response"), "pi_1", DisputeUpdated, Some(1000)),
-        ("charge.dispute.funds_reinstated", dispute("won"), "pi_1", DisputeUpdated, Some(1000)),
+        ("charge.dispute.funds_reinstated", dispute("won"), "pi_1", DisputeWon, Some(1000)),
+        ("charge.dispute.funds_reinstated", dispute("under_review"), "pi_1", DisputeUpdated, Some(1000)),
         ("charge.dispute.closed", dispute("lost"), "pi_1", DisputeLost, Some(1000)),
         ("charge.dispute.closed", dispute("won"), "pi_1", DisputeWon, Some(1000)),
         ("setup_intent.succeeded", json!({ "id": "seti_1", "customer": "cus_1" }), "seti_1", SetupSucceeded, None),
     ] {
         let update = understood(kind, json!({ "object": object }));
-        let only = &update.facts[0];
+        let only = update.facts.iter().find(|fact| fact.kind != AuthorisationReleased).unwrap();
         assert_eq!((update.transaction.as_str(), only.kind, only.amount), (transaction, fact, amount), "{kind}");
         assert!(only.amount.is_none() || only.currency.as_ref().unwrap().as_str() == "USD", "{kind}");
     }
@@ -80,18 +81,37 @@ fn what_is_released_of_an_authorisation_was_never_paid_nor_refunded() {
     let charge = |captured: bool, part: i64, returned: i64| json!({ "id": "ch_1", "amount": 5000, "captured": captured, "amount_captured": part, "amount_refunded": returned, "currency": "usd" });
     assert_eq!(
         told("charge.refunded", charge(false, 0, 5000)),
-        [(PaymentFailed, Some(5000), None), (AuthorisationReleased, Some(5000), None)]
+        [(PaymentFailed, Some(5000), None), (AuthorisationReleased, Some(5000), Some(5000))]
     );
-    let released = (AuthorisationReleased, Some(2000), None);
-    assert_eq!(told("charge.captured", charge(true, 3000, 2000)), [(PaymentSucceeded, Some(3000), None), released]);
-    assert_eq!(told("charge.refunded", charge(true, 3000, 2000)), [released]);
+    let released = (AuthorisationReleased, Some(2000), Some(5000));
+    assert_eq!(told("charge.captured", charge(true, 3000, 2000)), [released, (PaymentSucceeded, Some(3000), None)]);
+    let nothing_new = (RefundedInAll, None, Some(2000));
+    assert_eq!(told("charge.refunded", charge(true, 3000, 2000)), [released, nothing_new], "a later capture may show that it was refunded");
     assert_eq!(told("charge.refunded", charge(true, 3000, 2500)), [released, (RefundedInAll, None, Some(2500))]);
     assert_eq!(told("charge.captured", charge(true, 3000, 0)), [(PaymentSucceeded, Some(3000), None)], "another capture may follow");
     let intent = json!({ "id": "pi_1", "amount": 5000, "amount_received": 3000, "currency": "usd" });
-    assert_eq!(told("payment_intent.succeeded", intent), [(PaymentSucceeded, Some(3000), None), released]);
+    assert_eq!(told("payment_intent.succeeded", intent), [released, (PaymentSucceeded, Some(3000), None)]);
     let event = json!({ "object": charge(true, 3000, 2500), "previous_attributes": { "amount_refunded": 2000 } });
     let sum = &understood("charge.refunded", event).facts[1];
     assert_eq!((sum.amount, sum.total), (Some(500), Some(2500)));
+}
+
+#[test]
+fn what_is_cancelled_releases_what_was_held_and_nothing_that_was_paid() {
+    let released = |kind: &str, more: Value| {
+        let mut object = json!({ "id": "pi_1", "amount": 5000, "currency": "usd" });
+        object.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let facts = understood(kind, json!({ "object": object })).facts;
+        assert_eq!((facts[0].kind, facts[0].amount), (PaymentFailed, Some(5000)));
+        facts.iter().filter(|fact| fact.kind == AuthorisationReleased).filter_map(|fact| fact.amount).sum::<i64>()
+    };
+    let held = json!({ "amount_received": 0, "latest_charge": "ch_1" });
+    assert_eq!(released("payment_intent.canceled", held), 5000);
+    assert_eq!(released("payment_intent.canceled", json!({})), 5000);
+    assert_eq!(released("payment_intent.canceled", json!({ "latest_charge": null })), 0, "nothing was held");
+    assert_eq!(released("payment_intent.canceled", json!({ "amount_received": 3000 })), 0, "it was paid");
+    assert_eq!(released("charge.expired", json!({ "captured": false, "amount_captured": 0 })), 5000);
+    assert_eq!(released("charge.failed", json!({ "captured": false })), 0, "another attempt may follow");
 }
 
 #[test]
@@ -102,7 +122,7 @@ fn a_release_is_no_refund_in_later_versions_of_the_interface() {
         let facts = understand("charge.refunded", &Object::of(&event).unwrap()).unwrap().unwrap().facts;
         facts.into_iter().map(|fact| (fact.kind, fact.amount, fact.total)).collect::<Vec<_>>()
     };
-    assert_eq!(told("2025-02-24.acacia", 2000), [(AuthorisationReleased, Some(2000), None)]);
+    assert_eq!(told("2025-02-24.acacia", 2000), [(AuthorisationReleased, Some(2000), Some(5000)), (RefundedInAll, None, Some(2000))]);
     assert_eq!(told("2025-03-31.basil", 2000), [(RefundedInAll, None, Some(2000))]);
     assert_eq!(told("2025-02-24.acacia", 500), [(RefundedInAll, None, Some(500))], "nothing has been released yet");
 
@@ -134,6 +154,29 @@ fn an_inquiry_is_no_dispute_until_it_becomes_one() {
     assert_eq!(kind_of("charge.dispute.updated", "warning_under_review"), InquiryOpened);
     assert_eq!(kind_of("charge.dispute.closed", "warning_closed"), InquiryClosed);
     assert_eq!(kind_of("charge.dispute.updated", "needs_response"), DisputeUpdated);
+}
+
+#[test]
+fn the_status_decides_a_dispute_and_nothing_else_does() {
+    let told = |kind: &str, status: Value| {
+        let dispute = json!({ "id": "dp_1", "charge": "ch_1", "amount": 1000, "currency": "usd", "status": status });
+        let update = understood(kind, json!({ "object": dispute }));
+        (update.facts[0].kind, update.remarks.sentences())
+    };
+    for kind in ["created", "updated", "funds_withdrawn", "funds_reinstated", "closed"] {
+        let kind = format!("charge.dispute.{kind}");
+        for (status, fact) in [("prevented", InquiryClosed), ("won", DisputeWon), ("lost", DisputeLost), ("warning_closed", InquiryClosed)]
+        {
+            assert_eq!(told(&kind, json!(status)), (fact, None), "{kind} {status}");
+        }
+    }
+    for (status, words) in
+        [(json!("charge_refunded"), "the status \"charge_refunded\""), (json!(null), "no status"), (json!(7), "the status \"7\"")]
+    {
+        let (fact, remarks) = told("charge.dispute.closed", status);
+        assert_eq!(fact, DisputeUpdated);
+        assert!(remarks.as_ref().is_some_and(|remarks| remarks.contains(words)), "{remarks:?}");
+    }
 }
 
 #[test]

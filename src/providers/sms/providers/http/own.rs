@@ -69,7 +69,7 @@ impl Http {
     pub(in crate::providers::sms) fn own(own: OwnSettings, secret: Option<SecretString>, client: Client) -> Result<Self, SettingsError> {
         own.sample_url()?;
         let bad = |reason: String| SettingsError { setting: "sms.http.headers", reason };
-        let headers = Template::<Secret>::parse(&own.headers).map_err(|error| bad(error.to_string()))?;
+        let headers = Template::<Secret>::parse(&own.headers).map_err(|error| bad(format!("is not a template: {error}")))?;
         if secret.is_none() && headers.has(Secret) {
             return Err(bad("contains {secret}, and there is none".to_owned()));
         }

@@ -115,12 +115,14 @@ impl Shape {
     /// Parses the templates and fills them in once, so that an invalid request is found at startup.
     pub(super) fn new(url: &SecretString, body: &SecretString, format: Format, has_secret: bool) -> Result<Self, SettingsError> {
         let bad = |setting, reason: String| SettingsError { setting, reason };
-        let read = |text: &SecretString, setting| Template::parse(text.expose_secret()).map_err(|error| bad(setting, error.to_string()));
+        let read = |text: &SecretString, setting| {
+            Template::parse(text.expose_secret()).map_err(|error| bad(setting, format!("is not a template: {error}")))
+        };
         let shape = Self { url: read(url, "sms.http.url")?, body: read(body, "sms.http.body")?, format };
         if !has_secret && shape.has(Placeholder::Secret) {
             return Err(bad("sms.http.body", "contains {secret}, or sms.http.url does, and there is none".to_owned()));
         }
-        let url = shape.url(AWKWARD).map_err(|error| bad("sms.http.url", error.to_string()))?;
+        let url = shape.url(AWKWARD).map_err(|error| bad("sms.http.url", format!("is not a URL: {error}")))?;
         address(&url, "sms.http.url")?;
         if let (Format::Json, Some(body)) = (format, shape.body(AWKWARD)) {
             let read = serde_json::from_str::<serde::de::IgnoredAny>(&body);

@@ -84,6 +84,18 @@ pub async fn forget_subjects(conn: &mut Connection, customer: CustomerId) -> Res
     queries::forget_subjects(conn, customer).await
 }
 
+/// Gives back what an act has ended, after its commit, and to the end even if the client disconnects. What a provider does not take at once, it is
+/// asked again later.
+pub async fn give_back_at_once(storefront: &Storefront, now: DateTime<Utc>) {
+    let this = storefront.clone();
+    let giving_back = async move {
+        if let Err(error) = give_grants_back(&this, now).await {
+            tracing::warn!(error = chain(&error), "the grants that an act has ended could not be given back yet");
+        }
+    };
+    storefront.lifecycle.finish(giving_back).await;
+}
+
 /// Gives back what has ended. No transaction is open meanwhile.
 pub async fn give_grants_back(storefront: &Storefront, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     let ended = queries::claim_ended(&mut storefront.pool.acquire().await?, AT_ONCE, now, now + RETRIED_AFTER).await?;
