@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use crate::support::World;
 use crate::support::gateways::event;
 
-/// A callback about a charge or payment intent, without the ids of its payment: type, id of the object, and members.
+/// A callback about a charge or payment intent, without the ids of its payment: type, id of the object, and members. Its `previous_attributes` are those
+/// of the event.
 type Told = (&'static str, &'static str, Value);
 
 /// All orders of some callbacks.
@@ -33,7 +34,10 @@ async fn arrive(world: &World, gateway: &Value, number: usize, callbacks: &[Told
         let is_intent = kind.starts_with("payment_intent.");
         object[if is_intent { "id" } else { "payment_intent" }] = json!(intent);
         object.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
-        world.call_back(gateway, &event(&format!("evt_{number}_{place}"), kind, object)).await.ok(200);
+        let before = object.as_object_mut().unwrap().remove("previous_attributes");
+        let mut callback = event(&format!("evt_{number}_{place}"), kind, object);
+        callback["data"]["previous_attributes"] = before.unwrap_or_default();
+        world.call_back(gateway, &callback).await.ok(200);
     }
     let sql = "select status, amount, refunded from payments where transaction_id = $1";
     let (status, amount, refunded): (String, Option<i64>, i64) = sqlx::query_as(sql).bind(&intent).fetch_one(&world.pool).await.unwrap();
@@ -129,5 +133,47 @@ async fn a_refund_between_two_captures_is_no_release() {
         assert_eq!(payment, json!(["partially_refunded", 10_000, 4000]), "{order:?}");
         assert_eq!(amounts(&events, "payment.succeeded").iter().sum::<i64>(), 10_000, "{order:?}");
         assert_eq!(amounts(&events, "refund.processed").iter().sum::<i64>(), 4000, "{order:?}");
+    }
+}
+
+/// A charge of 100 dollars of which so much was captured and returned.
+fn charge(captured: i64, returned: i64) -> Value {
+    json!({ "amount": 10_000, "captured": true, "amount_captured": captured, "amount_refunded": returned })
+}
+
+/// The same where so much had been returned before.
+fn returned_more(captured: i64, before: i64, returned: i64) -> Value {
+    let mut charge = charge(captured, returned);
+    charge["previous_attributes"] = json!({ "amount_refunded": before });
+    charge
+}
+
+#[tokio::test]
+async fn a_refund_before_the_last_capture_is_published_once() {
+    let world = World::new().await;
+    let card = world.card().await;
+    let refund = |amount: i64| json!({ "amount": amount, "status": "succeeded" });
+    let one = vec![
+        ("charge.captured", "ch", charge(3000, 0)),
+        ("refund.created", "re_1", refund(2000)),
+        ("charge.refunded", "ch", returned_more(3000, 0, 2000)),
+        ("charge.captured", "ch", charge(6000, 6000)),
+        ("refund.created", "re_9", refund(4000)),
+        ("charge.refunded", "ch", returned_more(6000, 2000, 6000)),
+    ];
+    let two = vec![
+        ("charge.captured", "ch", charge(3000, 0)),
+        ("refund.created", "re_1", refund(2000)),
+        ("charge.refunded", "ch", returned_more(3000, 0, 2000)),
+        ("refund.created", "re_2", refund(1000)),
+        ("charge.refunded", "ch", returned_more(3000, 2000, 3000)),
+        ("charge.captured", "ch", charge(6000, 7000)),
+        ("refund.created", "re_9", refund(4000)),
+        ("charge.refunded", "ch", returned_more(6000, 3000, 7000)),
+    ];
+    for (number, (callbacks, refunds)) in [(one, vec![2000]), (two, vec![2000, 1000])].into_iter().enumerate() {
+        let (payment, events) = arrive(&world, &card, number, &callbacks).await;
+        assert_eq!(payment, json!(["partially_refunded", 6000, refunds.iter().sum::<i64>()]));
+        assert_eq!(amounts(&events, "refund.processed"), refunds);
     }
 }

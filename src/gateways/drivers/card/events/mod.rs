@@ -154,14 +154,12 @@ fn refunded(charge: &Object<'_>, remarks: &mut Remarks) -> Facts {
     Ok(released.into_iter().chain(refunds).collect())
 }
 
-/// The total of all refunds, which includes the released amount. If it is nothing but that so far, nobody knows what is new in it: a later capture may
-/// show that some of it was refunded.
+/// The total of all refunds, which includes the released amount. Nobody knows what is new in it if that may be the release: only a total before that
+/// counted the release already says how much was refunded since. What is taken for the release may have been a refund, as a later capture shows.
 fn in_all(charge: &Object<'_>, released: i64, remarks: &mut Remarks) -> Result<Fact, NotUnderstood> {
     let total = charge.amount(&["/amount_refunded"])?;
-    let refunded = |total: i64| (total - released).max(0);
-    let is_released = released > 0 && refunded(total) == 0;
-    let before = charge.refunded_before()?.filter(|_| !is_released);
-    let added = before.map(|before| (refunded(total) - refunded(before)).max(0));
+    let is_refund = |before: &i64| released == 0 || (*before >= released && total - before != released);
+    let added = charge.refunded_before()?.filter(is_refund).map(|before| (total - before).max(0));
     let fact = charge.sum(FactKind::RefundedInAll, &["/amount_refunded"], remarks)?;
     Ok(Fact { amount: added, total: Some(total), reference: total.to_string(), ..fact })
 }

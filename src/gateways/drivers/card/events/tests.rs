@@ -97,6 +97,24 @@ fn what_is_released_of_an_authorisation_was_never_paid_nor_refunded() {
 }
 
 #[test]
+fn a_total_says_what_is_new_in_it_unless_that_may_be_the_release() {
+    let added = |captured: i64, before: i64, total: i64| {
+        let charge = json!({ "id": "ch_1", "amount": 10_000, "captured": true, "amount_captured": captured, "amount_refunded": total, "currency": "usd" });
+        let event = json!({ "object": charge, "previous_attributes": { "amount_refunded": before } });
+        let facts = understood("charge.refunded", event).facts;
+        let sum = facts.into_iter().find(|fact| fact.kind == RefundedInAll).unwrap();
+        assert_eq!(sum.total, Some(total));
+        sum.amount
+    };
+    assert_eq!(added(3000, 0, 2000), Some(2000), "nothing was released yet");
+    assert_eq!(added(6000, 2000, 6000), None, "the release of 4000, after a refund before the last capture");
+    assert_eq!(added(6000, 5000, 9000), None, "the release, or a refund of its amount");
+    assert_eq!(added(6000, 0, 5000), None, "a refund before the last capture, or the release and a refund");
+    assert_eq!(added(6000, 4000, 4500), Some(500));
+    assert_eq!(added(6000, 6000, 6300), Some(300));
+}
+
+#[test]
 fn what_is_cancelled_releases_what_was_held_and_nothing_that_was_paid() {
     let released = |kind: &str, more: Value| {
         let mut object = json!({ "id": "pi_1", "amount": 5000, "currency": "usd" });
