@@ -177,3 +177,23 @@ async fn a_refund_before_the_last_capture_is_published_once() {
         assert_eq!(amounts(&events, "refund.processed"), refunds);
     }
 }
+
+#[tokio::test]
+async fn the_last_capture_leaves_the_refund_before_it() {
+    let world = World::new().await;
+    let card = world.card().await;
+    let callbacks = [
+        ("charge.captured", "ch", charge(3000, 0)),
+        ("charge.refunded", "ch", returned_more(3000, 0, 2000)),
+        ("charge.captured", "ch", charge(6000, 6000)),
+    ];
+    let refund = ("refund.created", "re", json!({ "amount": 2000, "status": "succeeded" }));
+    let later = vec![callbacks[0].clone(), callbacks[2].clone(), callbacks[1].clone(), refund];
+    for (number, order) in orders(&callbacks).iter().chain([&later]).enumerate() {
+        let (payment, events) = arrive(&world, &card, number, order).await;
+        assert_eq!(payment, json!(["partially_refunded", 6000, 2000]), "{order:?}");
+        assert_eq!(amounts(&events, "refund.processed"), [2000], "{order:?}");
+        let (.., last) = events.last().unwrap();
+        assert_eq!((&last["amount"], &last["refunded_amount"]), (&json!(6000), &json!(2000)), "{order:?}");
+    }
+}

@@ -160,7 +160,7 @@ fn a_refund_before_the_last_capture_is_published_once() {
         one(PaymentSucceeded, "", 3000),
         one(RefundProcessed, "re_1", 2000),
         total(2000, 2000),
-        vec![released(4000), fact(PaymentSucceeded, "", 6000)],
+        vec![released(4000), fact(PaymentSucceeded, "", 6000), bare_total(6000)],
         release.clone(),
         vec![released(4000), bare_total(6000)],
     ];
@@ -178,12 +178,27 @@ fn a_refund_before_the_last_capture_is_published_once() {
         total(2000, 2000),
         one(RefundProcessed, "re_2", 1000),
         total(3000, 1000),
-        vec![released(4000), fact(PaymentSucceeded, "", 6000)],
+        vec![released(4000), fact(PaymentSucceeded, "", 6000), bare_total(7000)],
         release,
         vec![released(4000), bare_total(7000)],
     ];
     let (state, _, amounts) = arrive(&natural.concat());
     assert_eq!((state.refunded, amounts), (3000, vec![1000, 2000]));
+}
+
+#[test]
+fn the_last_capture_leaves_the_refund_before_it() {
+    let captured = one(PaymentSucceeded, "", 3000);
+    let refunded = one(RefundedInAll, "2000", 2000);
+    let last = vec![released(4000), fact(PaymentSucceeded, "", 6000), bare_total(6000)];
+    let refund = one(RefundProcessed, "re_1", 2000);
+    for callbacks in [vec![captured.clone(), refunded.clone(), last.clone()], vec![captured, refunded, last, refund]] {
+        for facts in orders(&callbacks) {
+            let (state, _, amounts) = arrive(&facts);
+            assert_eq!((state.status, state.amount, state.refunded), (Status::PartiallyRefunded, Some(6000), 2000), "{facts:?}");
+            assert_eq!(amounts, [2000], "{facts:?}");
+        }
+    }
 }
 
 #[test]

@@ -114,11 +114,14 @@ fn is_authorised_only(charge: &Object<'_>) -> bool {
 }
 
 /// The release of what was not captured, and the captured amount: all that was authorised, or a part. The release comes first, because refunds that
-/// have waited for the payment to succeed are published when it does, and one of them may be the release.
+/// have waited for the payment to succeed are published when it does, and one of them may be the release. If more than the release was returned, the
+/// total of it follows: a total of before the release, less the release, would be too little.
 fn paid(object: &Object<'_>, part: &str, remarks: &mut Remarks) -> Facts {
     let paid = object.sum(FactKind::PaymentSucceeded, &[part, "/amount"], remarks)?;
-    let released = released(object, released_rest(object, paid.amount)?, remarks);
-    Ok(released.into_iter().chain(iter::once(paid)).collect())
+    let rest = released_rest(object, paid.amount)?;
+    let is_refunded = rest > 0 && object.amount_if_any("/amount_refunded")?.is_some_and(|returned| returned > rest);
+    let refunded = if is_refunded { Some(in_all(object, rest, remarks)?) } else { None };
+    Ok(released(object, rest, remarks).into_iter().chain(iter::once(paid)).chain(refunded).collect())
 }
 
 /// The part of the authorisation that was not captured, if the provider counts it among the refunds. Before the last of several captures, less than

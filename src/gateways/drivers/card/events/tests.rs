@@ -85,6 +85,8 @@ fn what_is_released_of_an_authorisation_was_never_paid_nor_refunded() {
     );
     let released = (AuthorisationReleased, Some(2000), Some(5000));
     assert_eq!(told("charge.captured", charge(true, 3000, 2000)), [released, (PaymentSucceeded, Some(3000), None)]);
+    let captured_and_refunded = [released, (PaymentSucceeded, Some(3000), None), (RefundedInAll, None, Some(2500))];
+    assert_eq!(told("charge.captured", charge(true, 3000, 2500)), captured_and_refunded, "500 were refunded before");
     let nothing_new = (RefundedInAll, None, Some(2000));
     assert_eq!(told("charge.refunded", charge(true, 3000, 2000)), [released, nothing_new], "a later capture may show that it was refunded");
     assert_eq!(told("charge.refunded", charge(true, 3000, 2500)), [released, (RefundedInAll, None, Some(2500))]);
