@@ -78,6 +78,43 @@ async fn a_cancelled_authorisation_whose_release_is_told_as_a_refund_was_not_ref
 }
 
 #[tokio::test]
+async fn a_failed_payment_was_not_refunded_even_if_its_hold_was_never_told() {
+    let world = World::new().await;
+    let card = world.card().await;
+    let refund = ("refund.created", "re", json!({ "amount": 5000, "status": "succeeded" }));
+    let released = json!({ "amount": 5000, "captured": false, "amount_captured": 0, "amount_refunded": 5000, "refunded": true });
+    let by_intent = [
+        ("payment_intent.payment_failed", "pi", json!({ "amount": 5000 })),
+        refund.clone(),
+        ("payment_intent.canceled", "pi", json!({ "amount": 5000, "amount_received": 0, "latest_charge": "ch" })),
+    ];
+    let by_charge = [("charge.failed", "ch", json!({ "amount": 5000, "captured": false })), refund, ("charge.refunded", "ch", released)];
+    for (number, order) in [by_intent, by_charge].iter().flat_map(|callbacks| orders(callbacks)).enumerate() {
+        let (payment, events) = arrive(&world, &card, number, &order).await;
+        assert_eq!(payment, json!(["failed", 5000, 0]), "{order:?}");
+        assert_eq!(amounts(&events, "refund.processed").is_empty(), order[0].0 != "refund.created", "{order:?}");
+        let (.., last) = events.last().unwrap();
+        assert_eq!((&last["status"], &last["refunded_amount"]), (&json!("failed"), &json!(0)), "{order:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_refund_of_a_payment_that_failed_is_told_when_another_attempt_succeeds() {
+    let world = World::new().await;
+    let card = world.card().await;
+    let callbacks = [
+        ("payment_intent.payment_failed", "pi", json!({ "amount": 5000 })),
+        ("refund.created", "re", json!({ "amount": 2000, "status": "succeeded" })),
+        ("payment_intent.succeeded", "pi", json!({ "amount": 5000, "amount_received": 5000 })),
+    ];
+    for (number, order) in orders(&callbacks).iter().enumerate() {
+        let (payment, events) = arrive(&world, &card, number, order).await;
+        assert_eq!(payment, json!(["partially_refunded", 5000, 2000]), "{order:?}");
+        assert_eq!(amounts(&events, "refund.processed"), [2000], "{order:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_refund_that_is_ahead_of_its_payment_is_told_when_the_payment_succeeds() {
     let world = World::new().await;
     let card = world.card().await;

@@ -28,7 +28,9 @@ fn a_cancelled_authorisation_whose_release_is_told_as_a_refund_was_not_refunded(
     for callbacks in [
         vec![one(PaymentPending, "", 5000), cancelled(), refund.clone(), cancelled()],
         vec![one(PaymentPending, "", 5000), cancelled(), refund.clone()],
-        vec![cancelled(), refund],
+        vec![cancelled(), refund.clone()],
+        vec![one(PaymentFailed, "", 5000), refund.clone(), cancelled()],
+        vec![one(PaymentFailed, "", 5000), refund],
     ] {
         for facts in orders(&callbacks) {
             let (state, _, amounts) = arrive(&facts);
@@ -37,6 +39,18 @@ fn a_cancelled_authorisation_whose_release_is_told_as_a_refund_was_not_refunded(
             assert_eq!(amounts.is_empty(), facts[0].kind != RefundProcessed, "{facts:?}");
         }
     }
+}
+
+#[test]
+fn a_refund_of_a_payment_that_failed_is_published_when_another_attempt_succeeds() {
+    let callbacks = [one(PaymentFailed, "", 5000), one(RefundProcessed, "re_1", 2000), one(PaymentSucceeded, "", 5000)];
+    for facts in orders(&callbacks) {
+        let (state, _, amounts) = arrive(&facts);
+        assert_eq!((state.status, state.refunded, amounts), (Status::PartiallyRefunded, 2000, vec![2000]), "{facts:?}");
+    }
+    let (state, published, amounts) = arrive(&callbacks[..2].concat());
+    assert_eq!((state.status, state.refunded, amounts.len()), (Status::Failed, 0, 0));
+    assert_eq!(published, [(Normalised::PaymentFailed, String::new())]);
 }
 
 #[test]
