@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::gateways::drivers::hmac::settings::{ANY, Meaning, OnceBy, Pointer, Settings};
 use crate::gateways::drivers::{NotUnderstood, PaymentUpdate, Reading, Remarks, read_currency, shown};
 use crate::gateways::facts::{Fact, FactKind, Normalised};
-use crate::gateways::money::{Currency, minor_units};
+use crate::gateways::money::{Currency, InvalidAmount, Unit, minor_units};
 
 pub fn read(settings: &Settings, body: &Value) -> Reading {
     let (id, kind) = (settings.pointers.id.text(body), settings.pointers.kind.text(body));
@@ -94,7 +94,11 @@ fn update(settings: &Settings, normalised: Normalised, body: &Value) -> Result<P
 fn sum(settings: &Settings, body: &Value) -> Result<(i64, Currency), NotUnderstood> {
     let currency = currency(settings, body)?;
     let value = settings.pointers.amount.find(body).ok_or_else(|| lacks("amount"))?;
-    let amount = minor_units(value, &currency, settings.unit(&currency)).map_err(|error| NotUnderstood(format!("The amount {error}.")))?;
+    let amount = minor_units(value, &currency, settings.unit(&currency)).map_err(|error| match error {
+        // Most gateways that send decimals mean major units, and somebody forgot to say so.
+        InvalidAmount::Decimals(_, Unit::Minor) => NotUnderstood(format!("The amount {error}: amount_unit is minor.")),
+        error => NotUnderstood(format!("The amount {error}.")),
+    })?;
     Ok((amount, currency))
 }
 
@@ -205,6 +209,21 @@ mod tests {
         assert_eq!(in_shillings(json!({ "decimals": { "UGX": 2 } })), Some(5));
         assert_eq!(in_shillings(json!({ "decimals": { "*": 2 } })), Some(5));
         assert_eq!(in_shillings(json!({ "decimals": { "*": 2, "UGX": 0 } })), Some(500));
+    }
+
+    #[test]
+    fn an_amount_in_major_units_shows_the_setting_that_is_missing() {
+        let refused = |more: Value, amount: Value| {
+            let mut all = json!({ "events": { "paid": "payment.succeeded" } });
+            all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let data = json!({ "id": "t1", "amount": amount, "currency": "USD" });
+            read(&settings(all), &json!({ "type": "paid", "data": data })).update.unwrap_err().0
+        };
+        let major = json!({ "amount_unit": "major" });
+        let sentence = "The amount is no whole number of minor units (such as cents) of USD: amount_unit is minor.";
+        assert_eq!(refused(json!({}), json!(12.5)), sentence);
+        assert_eq!(refused(major, json!("12.505")), "The amount has more decimal places than USD, which has 2.");
+        assert_eq!(refused(json!({}), json!("many")), "The amount is not a number, or is negative.");
     }
 
     #[test]
