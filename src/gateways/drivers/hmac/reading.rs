@@ -38,7 +38,7 @@ fn meaning(settings: &Settings, kind: Option<&str>, body: &Value) -> Result<Opti
             None => Err(lacks("status")),
         },
         (None, Some(_)) => Ok(None),
-        (None, None) => Err(lacks("type")),
+        (None, None) => text_at(&settings.pointers.kind, "type", body).and_then(|_| Err(lacks("type"))),
     }
 }
 
@@ -138,6 +138,15 @@ mod tests {
         assert_eq!(kind_of("changed", "NEW"), Ok(None));
         assert!(kind_of("changed", "").is_err());
         assert_eq!(kind_of("payout", ""), Ok(None));
+    }
+
+    #[test]
+    fn a_type_that_is_no_text_is_not_said_to_be_missing() {
+        let refused = |body: Value| read(&settings(json!({ "events": { "paid": "payment.succeeded" } })), &body).update.unwrap_err().0;
+        assert_eq!(refused(json!({ "type": { "name": "paid" } })), r#"The type {"name":"paid"} is neither a text nor a number."#);
+        for missing in [json!({}), json!({ "type": null }), json!({ "type": "" })] {
+            assert_eq!(refused(missing), "There is no type where the settings point to.");
+        }
     }
 
     #[test]
