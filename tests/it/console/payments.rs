@@ -55,6 +55,7 @@ async fn a_callback_shows_no_secret_and_is_processed_again() {
     let mut tab = world.signed_in(Role::Developer).await;
     let shown = tab.open(&page).await;
     shown.says("could not be processed yet").says("callback_not_understood").says("Process again").says("••••");
+    shown.says("No payment was changed by it.");
     shown.says_nothing_of("pi_1_secret_9").says_nothing_of("4242424242424242").says_nothing_of("<script>alert");
     tab.send(&format!("{page}/process"), &[]).await.says("could not be processed yet");
 
