@@ -129,6 +129,10 @@ fn what_is_cancelled_releases_what_was_held_and_nothing_that_was_paid() {
     assert_eq!(released("payment_intent.canceled", held), 5000);
     assert_eq!(released("payment_intent.canceled", json!({})), 5000);
     assert_eq!(released("payment_intent.canceled", json!({ "latest_charge": null })), 0, "nothing was held");
+    for (method, held) in [("manual", 5000), ("automatic", 0), ("automatic_async", 0)] {
+        let declined = json!({ "amount_received": 0, "latest_charge": "ch_1", "capture_method": method });
+        assert_eq!(released("payment_intent.canceled", declined), held, "{method}");
+    }
     assert_eq!(released("payment_intent.canceled", json!({ "amount_received": 3000 })), 0, "it was paid");
     assert_eq!(released("charge.expired", json!({ "captured": false, "amount_captured": 0 })), 5000);
     assert_eq!(released("charge.failed", json!({ "captured": false })), 0, "another attempt may follow");
