@@ -58,7 +58,7 @@ impl<'a> Object<'a> {
 
     /// Whether this is a payment intent that never had a charge, or whose charges are captured at once, as it says itself.
     pub fn held_nothing(&self) -> bool {
-        let is_captured_at_once = self.text("/capture_method").is_some_and(|method| method != "manual");
+        let is_captured_at_once = self.text("/capture_method").is_some_and(|method| method.starts_with("automatic"));
         is_captured_at_once || self.object.get("latest_charge").is_some_and(Value::is_null)
     }
 

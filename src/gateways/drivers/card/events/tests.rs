@@ -129,7 +129,7 @@ fn what_is_cancelled_releases_what_was_held_and_nothing_that_was_paid() {
     assert_eq!(released("payment_intent.canceled", held), 5000);
     assert_eq!(released("payment_intent.canceled", json!({})), 5000);
     assert_eq!(released("payment_intent.canceled", json!({ "latest_charge": null })), 0, "nothing was held");
-    for (method, held) in [("manual", 5000), ("automatic", 0), ("automatic_async", 0)] {
+    for (method, held) in [("later", 5000), ("automatic", 0), ("automatic_async", 0)] {
         let declined = json!({ "amount_received": 0, "latest_charge": "ch_1", "capture_method": method });
         assert_eq!(released("payment_intent.canceled", declined), held, "{method}");
     }
