@@ -55,6 +55,15 @@ fn amounts(events: &[(String, i64, Value)], name: &str) -> Vec<i64> {
     events.iter().filter(|(named, ..)| named == name).map(|(_, amount, _)| *amount).collect()
 }
 
+/// The payment of 5000 failed, and subscribers know at the end that nothing was refunded.
+fn assert_failed_and_not_refunded((payment, events): &Outcome, order: &[Told]) {
+    assert_eq!(*payment, json!(["failed", 5000, 0]), "{order:?}");
+    // A refund of which nothing else is known may be one of a payment whose beginning was never told. What follows puts it right.
+    assert_eq!(amounts(events, "refund.processed").is_empty(), order[0].0 != "refund.created", "{order:?}");
+    let (.., last) = events.last().unwrap();
+    assert_eq!((&last["status"], &last["refunded_amount"]), (&json!("failed"), &json!(0)), "{order:?}");
+}
+
 #[tokio::test]
 async fn a_cancelled_authorisation_whose_release_is_told_as_a_refund_was_not_refunded() {
     let world = World::new().await;
@@ -68,12 +77,7 @@ async fn a_cancelled_authorisation_whose_release_is_told_as_a_refund_was_not_ref
         ("charge.refunded", "ch", released),
     ];
     for (number, order) in orders(&callbacks).iter().enumerate() {
-        let (payment, events) = arrive(&world, &card, number, order).await;
-        assert_eq!(payment, json!(["failed", 5000, 0]), "{order:?}");
-        // A refund of which nothing else is known may be one of a payment whose beginning was never told. What follows puts it right.
-        assert_eq!(amounts(&events, "refund.processed").is_empty(), order[0].0 != "refund.created", "{order:?}");
-        let (.., last) = events.last().unwrap();
-        assert_eq!((&last["status"], &last["refunded_amount"]), (&json!("failed"), &json!(0)), "{order:?}");
+        assert_failed_and_not_refunded(&arrive(&world, &card, number, order).await, order);
     }
 }
 
@@ -90,11 +94,7 @@ async fn a_failed_payment_was_not_refunded_even_if_its_hold_was_never_told() {
     ];
     let by_charge = [("charge.failed", "ch", json!({ "amount": 5000, "captured": false })), refund, ("charge.refunded", "ch", released)];
     for (number, order) in [by_intent, by_charge].iter().flat_map(|callbacks| orders(callbacks)).enumerate() {
-        let (payment, events) = arrive(&world, &card, number, &order).await;
-        assert_eq!(payment, json!(["failed", 5000, 0]), "{order:?}");
-        assert_eq!(amounts(&events, "refund.processed").is_empty(), order[0].0 != "refund.created", "{order:?}");
-        let (.., last) = events.last().unwrap();
-        assert_eq!((&last["status"], &last["refunded_amount"]), (&json!("failed"), &json!(0)), "{order:?}");
+        assert_failed_and_not_refunded(&arrive(&world, &card, number, &order).await, &order);
     }
 }
 
