@@ -68,7 +68,7 @@ mod turns;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, ValueEnum};
@@ -224,10 +224,12 @@ struct Arguments {
 fn main() -> ExitCode {
     rustls::crypto::aws_lc_rs::default_provider().install_default().unwrap();
     let arguments = Arguments::parse();
-    match &arguments.beside {
+    let code = match &arguments.beside {
         Some(other) => in_turns(&arguments, other),
         None => alone(&arguments),
-    }
+    };
+    support::service::remove_first_data();
+    code
 }
 
 fn alone(arguments: &Arguments) -> ExitCode {
@@ -235,10 +237,17 @@ fn alone(arguments: &Arguments) -> ExitCode {
     let usual = Bench::value_variants().iter().copied().filter(|bench| *bench != Bench::Instructions);
     let names = if arguments.names.is_empty() { usual.collect() } else { arguments.names.clone() };
     let mut figures = Figures::new(arguments.quick);
+    let mut times = Vec::new();
     for bench in names {
-        let watched = watch(bench, bench.time_limit(arguments));
+        let (watched, began) = (watch(bench, bench.time_limit(arguments)), Instant::now());
         bench.measure(&mut figures, arguments);
         drop(watched);
+        times.push((began.elapsed(), bench));
+    }
+    times.sort_by_key(|(took, _)| std::cmp::Reverse(*took));
+    println!();
+    for (took, bench) in times {
+        println!("{:6.1} s  {}", took.as_secs_f64(), bench.name());
     }
     figures.end()
 }

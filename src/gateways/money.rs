@@ -23,14 +23,15 @@ pub enum InvalidAmount {
     #[error("is not a number, or is negative")]
     Number,
     /// It is more exact than the currency: a part of a cent, or of a shilling where there is nothing smaller.
-    #[error("{}", too_exact(.0))]
-    Decimals(Currency),
+    #[error("{}", too_exact(.0, .1))]
+    Decimals(Currency, Unit),
 }
 
-fn too_exact(currency: &Currency) -> String {
-    match currency.decimals() {
-        0 => format!("is no whole number of {currency}"),
-        decimals => format!("has more decimal places than {currency}, which has {decimals}"),
+fn too_exact(currency: &Currency, unit: &Unit) -> String {
+    match (currency.decimals(), unit) {
+        (0, _) => format!("is no whole number of {currency}"),
+        (_, Unit::Minor) => format!("is no whole number of minor units (such as cents) of {currency}"),
+        (decimals, Unit::Major | Unit::Decimals(_)) => format!("has more decimal places than {currency}, which has {decimals}"),
     }
 }
 
@@ -127,7 +128,7 @@ pub fn minor_units(value: &Value, currency: &Currency, unit: Unit) -> Result<i64
         Some(too_many) => {
             let (kept, left_out) = digits.split_at(digits.len().saturating_sub(too_many));
             if left_out.bytes().any(|digit| digit != b'0') {
-                return Err(InvalidAmount::Decimals(currency.clone()));
+                return Err(InvalidAmount::Decimals(currency.clone(), unit));
             }
             format!("0{kept}")
         }
@@ -169,15 +170,20 @@ mod tests {
         for bad in [json!(-1), json!("-1"), json!("1e3"), json!("1,5"), json!(""), json!("."), json!(null), json!([1]), json!(1e30)] {
             assert_eq!(minor_units(&bad, &usd, Unit::Minor), Err(InvalidAmount::Number), "{bad}");
         }
-        assert_eq!(minor_units(&json!("0.001"), &usd, Unit::Major), Err(InvalidAmount::Decimals(usd.clone())));
-        assert_eq!(minor_units(&json!(12.5), &usd, Unit::Minor), Err(InvalidAmount::Decimals(usd.clone())));
+        for (bad, unit, why) in [
+            (json!("0.001"), Unit::Major, "has more decimal places than USD, which has 2"),
+            (json!(12.5), Unit::Minor, "is no whole number of minor units (such as cents) of USD"),
+        ] {
+            let refused = minor_units(&bad, &usd, unit).unwrap_err();
+            assert_eq!(refused, InvalidAmount::Decimals(usd.clone(), unit));
+            assert_eq!(refused.to_string(), why);
+        }
         let shillings: Currency = "UGX".parse().unwrap();
         for hundredths in [550, 5] {
             let refused = minor_units(&json!(hundredths), &shillings, Unit::Decimals(2)).unwrap_err();
-            assert_eq!(refused, InvalidAmount::Decimals(shillings.clone()));
+            assert_eq!(refused, InvalidAmount::Decimals(shillings.clone(), Unit::Decimals(2)));
             assert_eq!(refused.to_string(), "is no whole number of UGX");
         }
-        assert_eq!(InvalidAmount::Decimals(usd).to_string(), "has more decimal places than USD, which has 2");
         for bad in ["", "US", "USDT", "U$D", "ÜSD"] {
             assert_eq!(bad.parse::<Currency>(), Err(InvalidCurrency), "{bad}");
         }

@@ -50,6 +50,7 @@ impl Operators {
             return Err(SignInRefusal::LinkEnded);
         }
         transaction.commit().await?;
+        self.unknown_sessions.remember(&token.digest());
         Ok(token)
     }
 

@@ -197,6 +197,7 @@ impl Operators {
         queries::insert_session(&mut transaction, &session, &token.digest(), now).await?;
         audit_trail::record(&mut transaction, &caller, Action::Created, ChangedRecord::OperatorSession(id), now).await?;
         transaction.commit().await?;
+        self.unknown_sessions.remember(&token.digest());
         Ok(SignedIn { token, browser: KnownBrowser::new(&self.key, &operator.email, browser.known.as_ref()) })
     }
 }

@@ -72,7 +72,9 @@ impl Portal {
             return Err(OpenRefusal::Ended);
         }
         let opened = queries::open(&mut conn, &key.digest(), &token.digest(), now).await?;
-        opened.map(|_: PortalLinkId| token).ok_or(OpenRefusal::Ended)
+        let _: PortalLinkId = opened.ok_or(OpenRefusal::Ended)?;
+        self.unknown_sessions.remember(&token.digest());
+        Ok(token)
     }
 
     /// Whether this browser has an open session of another owner than that of the link. A visitor who is led to a link of somebody

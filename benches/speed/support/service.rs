@@ -1,8 +1,11 @@
 //! The service as it is deployed: in its own process, on a private PostgreSQL.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
 use std::thread::sleep;
 use std::time::Instant;
 
@@ -33,7 +36,7 @@ impl Service {
     /// Starts the service of any edition.
     pub fn of(program: &Program, settings: &[(&str, &str)]) -> Self {
         let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Self::start_on(program.clone(), TemporaryDirectory::make("portico-bench").unwrap(), settings, &[])
+        Self::start_on(program.clone(), first_data(program), settings, &[])
     }
 
     /// Starts the service on a PostgreSQL with `pg_stat_statements`.
@@ -112,4 +115,30 @@ impl Service {
         let file = fs::read_to_string(self.data.path().join("postgres/postmaster.pid")).unwrap();
         file.lines().next().unwrap().trim().parse().unwrap()
     }
+}
+
+/// What each program makes at its first start. It is made once and copied: most of a first start are the migrations.
+static FIRST_DATA: Mutex<BTreeMap<PathBuf, TemporaryDirectory>> = Mutex::new(BTreeMap::new());
+
+fn first_data(program: &Program) -> TemporaryDirectory {
+    let mut made = FIRST_DATA.lock().unwrap();
+    let first = made.entry(program.path().to_owned()).or_insert_with(|| {
+        let Service { process, data, .. } = Service::start_on(program.clone(), new_directory(), Vec::new(), &[]);
+        drop(process);
+        data
+    });
+    let data = new_directory();
+    // With the owner: PostgreSQL runs under an account of its own if this program runs as root.
+    let copied = Command::new("cp").arg("-a").arg(first.path().join(".")).arg(data.path()).status().unwrap();
+    assert!(copied.success(), "the first data are not copied");
+    data
+}
+
+/// Ends what [`Service::start`] keeps for the next one.
+pub fn remove_first_data() {
+    FIRST_DATA.lock().unwrap().clear();
+}
+
+fn new_directory() -> TemporaryDirectory {
+    TemporaryDirectory::make("portico-bench").unwrap()
 }

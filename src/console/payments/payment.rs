@@ -1,5 +1,7 @@
 //! One payment: what callbacks told of it and what was published, in order.
 
+use std::collections::BTreeSet;
+
 use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -42,6 +44,7 @@ struct Payment {
 #[derive(Deserialize)]
 struct Fact {
     fact: String,
+    reference: Option<String>,
     amount: Option<i64>,
     total: Option<i64>,
     currency: Option<String>,
@@ -83,6 +86,10 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
     };
     // Where something was released, the total of the refunds may count it.
     let counts_releases = payment.history.iter().any(|fact| fact.fact == "authorisation_released");
+    // A success that names no capture tells what all of them came to.
+    let is_sum = |fact: &Fact| fact.fact == "payment_succeeded" && fact.reference.is_none();
+    let has_sums = payment.history.iter().filter(|fact| is_sum(fact)).filter_map(|fact| fact.amount).collect::<BTreeSet<_>>().len() > 1;
+    let is_unpaid = matches!(payment.status.as_str(), "pending" | "failed");
     let told = |fact: &Fact| {
         let callback = match console.kinds.find(&caller, "ledger", "callbacks") {
             Some(kind) => Cell::Link { address: record_address(kind, &fact.callback), text: ui.t("callback").to_owned() },
@@ -90,16 +97,20 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
         };
         let shown = |sum: i64| money(sum, fact.currency.as_deref().or(payment.currency.as_deref()));
         let amount = match (fact.amount, fact.total) {
+            (Some(amount), _) if has_sums && is_sum(fact) => Some(ui.say("{} in all", [shown(amount)])),
             (Some(amount), _) => Some(shown(amount)),
-            (None, Some(total)) if counts_releases => Some(ui.say("{} with what was released", [shown(total)])),
+            (None, Some(total)) if counts_releases => Some(ui.say("{} including what was released", [shown(total)])),
             (None, total) => total.map(shown),
         };
+        let is_refund = matches!(fact.fact.as_str(), "refund_processed" | "refunded_in_all");
+        let uncounted = (is_unpaid && is_refund).then(|| ui.t("not counted: nothing is paid").to_owned());
         // The sentence has a full stop of its own.
         let message = fact.message.as_deref().map(|message| message.trim_end().trim_end_matches('.').to_owned());
-        let about = Cell::Text(amount.into_iter().chain(message).collect::<Vec<_>>().join(", "));
-        let sentence = match &about {
-            Cell::Text(text) if text.is_empty() => Sentence::of(ui.t("Told by a {}."), [callback]),
-            _ => Sentence::of(ui.t("Told by a {}: {}."), [callback, about]),
+        let about = amount.into_iter().chain(uncounted).chain(message).collect::<Vec<_>>().join(", ");
+        let sentence = match about.chars().last() {
+            None => Sentence::of(ui.t("Told by a {}."), [callback]),
+            Some('!' | '?') => Sentence::of(ui.t("Told by a {}: {}"), [callback, Cell::Text(about)]),
+            Some(_) => Sentence::of(ui.t("Told by a {}: {}."), [callback, Cell::Text(about)]),
         };
         Step { at: fact.at, when: ui.at(&fact.at), state: Cell::word(&ui, &fact.fact), sentence }
     };

@@ -11,13 +11,19 @@ use super::error::{Doing, PostgresError};
 /// The lock on the data directory. The operating system releases it when the process ends for any reason.
 #[derive(Debug)]
 pub(super) struct Claim {
-    _lock: File,
+    lock: File,
 }
 
 impl Claim {
     /// Whether another process holds the lock. The look itself is in nobody's way for long, and not in that of another look.
     pub(super) fn is_held(data_dir: &Path) -> bool {
-        File::open(data_dir).is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
+        File::open(data_dir).is_ok_and(|lock| match lock.try_lock_shared() {
+            Ok(()) => {
+                drop(Self { lock });
+                false
+            }
+            Err(error) => matches!(error, TryLockError::WouldBlock),
+        })
     }
 
     /// Waits for another process that is about to end, for example when a file watcher restarts the program.
@@ -27,7 +33,7 @@ impl Claim {
         let mut is_logged = false;
         loop {
             match lock.try_lock() {
-                Ok(()) => return Ok(Self { _lock: lock }),
+                Ok(()) => return Ok(Self { lock }),
                 Err(TryLockError::Error(error)) => return Err(error).doing("lock", data_dir),
                 Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
                     return Err(PostgresError::InUse { data_dir: data_dir.to_owned() });
@@ -46,6 +52,13 @@ impl Claim {
     }
 }
 
+impl Drop for Claim {
+    /// Releases the lock also of a program that is being started: it has a copy of the file until it runs.
+    fn drop(&mut self) {
+        let _ = self.lock.unlock();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,5 +74,15 @@ mod tests {
         drop(first);
         assert!(!Claim::is_held(directory.path()));
         assert!(take().is_ok());
+    }
+
+    #[test]
+    fn a_copy_of_the_file_in_a_program_that_is_being_started_does_not_keep_the_lock() {
+        let directory = TemporaryDirectory::make("portico-claim").unwrap();
+        let claim = Claim::take(directory.path(), Duration::ZERO).unwrap();
+        let copy = claim.lock.try_clone().unwrap();
+        drop(claim);
+        assert!(!Claim::is_held(directory.path()));
+        drop(copy);
     }
 }

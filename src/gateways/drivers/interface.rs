@@ -146,14 +146,13 @@ pub struct Remarks(Vec<String>);
 /// How much of a value is shown in a sentence, in characters.
 const SHOWN: usize = 60;
 
-/// The beginning of a value, as a sentence shows it.
+/// The beginning of a value, as a sentence shows it: a text in quotation marks, anything else as it came.
 pub fn shown(value: &Value) -> String {
-    let text = match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    let beginning: String = text.chars().take(SHOWN).collect();
-    format!("{beginning:?}")
+    let beginning = |text: &str| text.chars().take(SHOWN).collect::<String>();
+    match value {
+        Value::String(text) => format!("{:?}", beginning(text)),
+        other => beginning(&other.to_string()),
+    }
 }
 
 impl Remarks {

@@ -129,7 +129,7 @@ problem_codes! {
     EndpointForbidden, 422, "endpoint_forbidden", "Endpoint forbidden", "Webhooks are sent to public addresses only, and none was found for this endpoint.";
     DeliveryOpen, 409, "delivery_open", "Delivery open", "This delivery has not ended yet. Failed attempts are retried automatically.";
     DeliveryClosed, 409, "delivery_closed", "Delivery closed", "This delivery has ended and cannot be cancelled.";
-    ReplayUnderWay, 409, "replay_under_way", "Replay under way", "These deliveries of the webhook are being replayed already. Ask again once that is finished.";
+    ReplayUnderWay, 409, "replay_under_way", "Replay under way", "Deliveries of this webhook with this status are being replayed. Ask again once that is finished.";
     WebhookPaused, 422, "webhook_paused", "Webhook paused", "This webhook is paused. Resume it first.";
     WebhookDisabled, 422, "webhook_disabled", "Webhook disabled", "This webhook is disabled. Enable it first.";
 }

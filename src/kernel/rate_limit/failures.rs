@@ -100,6 +100,11 @@ impl<K: LimitKey> FailureLimiter<K> {
         Ok((found, status))
     }
 
+    /// Remembers what is there from now on as if it had been looked up.
+    pub fn remember(&self, what: &impl Hash) {
+        self.found.hashes.insert(self.found.hasher.hash_one(what), ());
+    }
+
     /// Removes callers without failures in the last minute, so that memory use depends only on recent callers.
     pub fn sweep(&self) {
         let (now, mut callers) = (Instant::now(), self.callers());
@@ -180,6 +185,8 @@ mod tests {
         }
         assert_eq!((look_up("made up", None).await, look_up("another good one", Some(())).await), (None, None));
         assert_eq!(look_up("good", Some(())).await, Some(true));
+        limiter.remember(&"new");
+        assert_eq!(look_up("new", Some(())).await, Some(true));
         // Once it is gone, it is like what nobody has found.
         assert_eq!((look_up("good", None).await, look_up("good", None).await), (Some(false), None));
     }

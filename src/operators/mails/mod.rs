@@ -57,7 +57,7 @@ pub async fn queue_for_company(
     let asked = rate_limit::hit(conn, &bucket, BY_COMPANY, now).await?;
     if !asked.allowed {
         let limit = BY_COMPANY.limit;
-        return Err(asked.problem().detail(format!("An address is mailed {limit} links an hour. The latest of them works.")));
+        return Err(asked.problem().detail(format!("This address was mailed {limit} links within an hour. Try again later.")));
     }
     Ok(queue(conn, operator, now).await?)
 }

@@ -81,7 +81,7 @@ impl Notice {
 
 /// When a notice is sent that is beyond the limit: with all others of these minutes, at their end.
 fn end_of_gathering(now: DateTime<Utc>) -> DateTime<Utc> {
-    let since = TimeDelta::milliseconds(now.timestamp_millis().rem_euclid(GATHERED_FOR.num_milliseconds()));
+    let since = TimeDelta::microseconds(now.timestamp_micros().rem_euclid(GATHERED_FOR.num_seconds() * 1_000_000));
     now - since + GATHERED_FOR
 }
 

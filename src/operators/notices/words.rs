@@ -93,10 +93,9 @@ fn english(about: Notice, detail: &str) -> Words {
             of_others,
         ),
         Notice::Destination => (
-            "Something leads to a new address",
+            "Something outlasts a session",
             format!(
-                "An operator has made something that goes on when their session has ended, or has led it elsewhere (a webhook, a registration hook, a \
-                 gateway, a provider, a test identity, a store): {detail}."
+                "In the console, an operator has made something that goes on when their session has ended, or has changed where it leads: {detail}."
             ),
             of_others,
         ),
@@ -150,10 +149,9 @@ fn german(about: Notice, detail: &str) -> Words {
             of_others,
         ),
         Notice::Destination => (
-            "Etwas führt zu einer neuen Adresse",
+            "Etwas überdauert eine Sitzung",
             format!(
-                "Ein Operator hat etwas erstellt, das bleibt, wenn seine Sitzung beendet ist, oder es woandershin geführt (einen Webhook, einen \
-                 Registrierungs-Hook, ein Gateway, einen Anbieter, eine Testidentität, einen Shop): {detail}."
+                "Ein Operator hat in der Konsole etwas erstellt, das weiterwirkt, wenn seine Sitzung beendet ist, oder geändert, wohin es führt: {detail}."
             ),
             of_others,
         ),

@@ -245,6 +245,7 @@ impl Operators {
         }
         operators::delete_other_sessions(conn, session.operator.id, session.id).await?;
         notices::tell(conn, session.operator.id, notice, None, now).await?;
+        self.unknown_sessions.remember(&token.digest());
         Ok(token)
     }
 

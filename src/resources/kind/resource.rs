@@ -61,7 +61,7 @@ pub trait Resource: Columns {
     /// The fields that say where the service sends something, whom it asks or whom it trusts, such as the URL of a webhook. That goes on after a
     /// session has ended, so an operator proves again who they are before one of them is set or changed, and the owners are told.
     const LEADS_TO: &'static [&'static str] = &[];
-    /// The fields that let somebody in, such as the fixed code of a test identity. They are left out for a caller who may not write the record.
+    /// The fields that let somebody in, such as the fixed code of a test identity. They are left out for a caller who may not write the record now.
     const SHOWN_TO_WRITERS: &'static [&'static str] = &[];
     /// Whether the response to the creation contains a secret, which an operator is shown after a proof alone.
     const SHOWS_SECRET: bool = false;

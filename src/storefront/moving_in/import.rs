@@ -162,10 +162,10 @@ impl Import {
 impl Taken {
     fn refuses(&self, Newcomer { customer, links }: &Newcomer) -> Option<Refusal> {
         if customer.email.as_ref().is_some_and(|email| self.emails.contains(&email.key())) {
-            return Some(Refusal::of("email", "Another customer has this email."));
+            return Some(Refusal::of("email", "Another customer or a test identity has this email."));
         }
         if customer.phone.as_ref().is_some_and(|phone| self.phones.contains(phone.as_str())) {
-            return Some(Refusal::of("phone", "Another customer has this phone number."));
+            return Some(Refusal::of("phone", "Another customer or a test identity has this phone number."));
         }
         let is_linked = links.iter().any(|link| self.links.contains(link));
         is_linked.then(|| Refusal::of("providers", "Another customer is linked to this subject."))

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::kernel::crypto::{ApplicationKey, CannotOpen, Destination};
 use crate::kernel::ids::SubscriptionId;
-use crate::kernel::sealed_values::{Context, MASK, SealedColumn, SentTo};
+use crate::kernel::sealed_values::{Context, MASK, SealedColumn, SentTo, is_mask};
 use crate::webhooks::targets::EndpointUrl;
 
 /// The column that holds them.
@@ -136,6 +136,8 @@ impl TryFrom<BTreeMap<String, String>> for ExtraHeaders {
             if value.len() > MAX_VALUE_LEN || !value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
                 return Err(InvalidExtraHeader::BadValue(name));
             }
+            // However many asterisks somebody has copied, and blanks around them.
+            let value = if is_mask(value.trim()) { MASK.to_owned() } else { value };
             if extra.insert(name.clone(), value).is_some() {
                 return Err(InvalidExtraHeader::Repeated(name));
             }
@@ -175,6 +177,7 @@ mod tests {
         assert!(!String::from_utf8_lossy(&sealed).contains("abc"));
         assert_eq!(headers.masked(), parse(&[("authorization", MASK), ("x-shop", MASK)]).unwrap());
         let sent = parse(&[("authorization", MASK), ("x-shop", "8")]).unwrap();
+        assert_eq!(parse(&[("authorization", " ***** "), ("x-shop", "8")]).unwrap(), sent);
         assert_eq!(sent.with_unmasked_values(&headers), parse(&[("authorization", "Bearer abc"), ("x-shop", "8")]));
         let unknown = parse(&[("authorization", MASK), ("x-new", MASK)]).unwrap();
         assert_eq!(unknown.with_unmasked_values(&headers), Err(InvalidExtraHeader::NotStored("x-new".to_owned())));

@@ -27,7 +27,7 @@ impl Resource for Subscription {
     const AREA: Area = Area::Integration;
     const TABLE: &'static str = "subscriptions";
     const OWNED: Option<Owned> = Some(Owned::Itself);
-    const LEADS_TO: &'static [&'static str] = &["url"];
+    const LEADS_TO: &'static [&'static str] = &["url", "events"];
     const SHOWS_SECRET: bool = true;
     const REFUSALS: &'static [ProblemCode] = &[ProblemCode::EndpointForbidden];
 

@@ -232,6 +232,7 @@ async fn ten_harmless_changes_hide_no_eleventh_from_the_owners() {
     for change in 0..11 {
         let role = if change % 2 == 0 { "support" } else { "viewer" };
         world.put(&format!("operators/{}", id(&eve)), json!({ "role": role })).await;
+        world.pass(TimeDelta::microseconds(441));
     }
     let invited = json!({ "email": "mallory@evil.example", "role": "owner" });
     world.api(Method::POST, "/developers/int/v1/operators").json(&invited).send().await.ok(201);

@@ -55,6 +55,7 @@ async fn a_callback_shows_no_secret_and_is_processed_again() {
     let mut tab = world.signed_in(Role::Developer).await;
     let shown = tab.open(&page).await;
     shown.says("could not be processed yet").says("callback_not_understood").says("Process again").says("••••");
+    shown.says("No payment was changed by it.");
     shown.says_nothing_of("pi_1_secret_9").says_nothing_of("4242424242424242").says_nothing_of("<script>alert");
     tab.send(&format!("{page}/process"), &[]).await.says("could not be processed yet");
 
@@ -164,12 +165,38 @@ async fn a_payment_says_what_was_told_in_the_reader_s_language_and_what_a_total_
     let page = tab.open(&address).await;
     page.says("Your card was declined.")
         .says_nothing_of("declined..")
-        .says("25.00 EUR with what was released")
+        .says("25.00 EUR including what was released")
         .says("5.00 EUR of it refunded");
     page.says("refunded in all").says("authorisation released");
     let page = tab.send("/console/preferences", &[("language", "de"), ("here", &address)]).await;
-    page.says("25.00 EUR mit Freigegebenem")
+    page.says("25.00 EUR samt Freigegebenem")
         .says("Zahlung gescheitert")
         .says("Reservierung freigegeben")
         .says_nothing_of("authorisation released");
+}
+
+#[tokio::test]
+async fn a_payment_says_which_refunds_do_not_count_and_which_amounts_are_sums() {
+    let world = World::new().await;
+    let gateway = world.card().await;
+    let object = |more: Value| {
+        let mut object = json!({ "id": "ch_1", "payment_intent": "pi_1", "amount": 10_000, "currency": "eur" });
+        object.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        object
+    };
+    let declined = object(json!({ "captured": false, "failure_message": "Call your bank!" }));
+    world.call_back(&gateway, &event("evt_1", "charge.failed", declined)).await.ok(200);
+    let refund = object(json!({ "id": "re_1", "amount": 500, "status": "succeeded" }));
+    world.call_back(&gateway, &event("evt_2", "refund.created", refund)).await.ok(200);
+    let address = format!("/console/payments/{}", world.payment().await["id"].as_str().unwrap());
+    let mut tab = world.signed_in(Role::Viewer).await;
+    tab.open(&address).await.says("5.00 EUR, not counted: nothing is paid.").says("Call your bank!").says_nothing_of("bank!.");
+
+    let captured = |amount: i64| object(json!({ "captured": true, "amount_captured": amount, "amount_refunded": 0 }));
+    world.call_back(&gateway, &event("evt_3", "charge.captured", captured(3000))).await.ok(200);
+    tab.open(&address).await.says("30.00 EUR").says_nothing_of("30.00 EUR in all").says_nothing_of("not counted");
+    world.call_back(&gateway, &event("evt_4", "charge.captured", captured(10_000))).await.ok(200);
+    tab.open(&address).await.says("30.00 EUR in all").says("100.00 EUR in all");
+    let page = tab.send("/console/preferences", &[("language", "de"), ("here", &address)]).await;
+    page.says("insgesamt 30.00 EUR").says("insgesamt 100.00 EUR");
 }

@@ -120,8 +120,13 @@ async fn a_copied_cookie_makes_nothing_that_goes_on_after_its_session() {
         assert_eq!(made.address, confirming("/console"), "{new}");
         made.says_nothing_of("whsec_");
     }
-    for (page, field, value) in [(&webhook, "url", url.as_str()), (&hook, "url", url.as_str()), (&store, "passkey_domain", "thief.example")]
-    {
+    let moved = [
+        (&webhook, "url", url.as_str()),
+        (&webhook, "events", "order.created"),
+        (&hook, "url", url.as_str()),
+        (&store, "passkey_domain", "thief.example"),
+    ];
+    for (page, field, value) in moved {
         assert_eq!(thief.edit(page, &[(field, value)]).await.address, confirming("/console"), "{page} {field}");
     }
     let tested = "/console/records/storefront/test-identities/new";

@@ -233,6 +233,11 @@ async fn who_does_not_write_test_identities_is_not_shown_the_code_that_signs_in(
         let shown = tab.open(&page).await.says("review@example.com").html.contains("424242");
         assert_eq!(shown, role == Role::Owner, "{role:?}");
     }
+    let mut owner = world.tab();
+    owner.sign_in("owner@acme.example", PASSWORD).await;
+    owner.open(&page).await.says("424242");
+    world.pass(chrono::TimeDelta::minutes(10));
+    owner.open(&page).await.says("review@example.com").says_nothing_of("424242");
     let reader = world.key_of(world.company, &[Scope::Read]).await;
     let shown = world.request(Method::GET, &one).key(&reader).send().await.ok(200);
     assert_eq!(shown["test_identity"]["code"], json!(null));

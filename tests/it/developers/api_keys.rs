@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use futures::future::join_all;
+use futures::future::{join, join_all};
 use portico::callers::{Caller, Scope};
 use portico::developers::revoke_api_key;
 use reqwest::Method;
@@ -54,18 +54,16 @@ async fn unknown_keys_are_limited_for_each_client_and_known_ones_are_not_held_up
     }
     refused.expect("there is a limit").refused(429, "rate_limited");
     // Keys that were used here before, be they cached or not, and clients in other networks are not affected.
-    let new = world.key_of(world.company, &[Scope::Read]).await;
-    ask(&world.api_key, "203.0.113.9").await.ok(200);
-    ask(&new, "203.0.113.9").await.refused(429, "rate_limited");
-    world.pass(chrono::TimeDelta::seconds(2));
-    for n in 0.. {
-        assert!(n < 1_000, "there is a limit again");
-        if ask(&guess(n), "203.0.113.9").await.status == 429 {
-            break;
-        }
+    let mut refused = 0;
+    for batch in 0..10 {
+        world.pass(chrono::TimeDelta::seconds(2));
+        let guesses: Vec<_> = (0..50).map(|n| guess(50 * batch + n)).collect();
+        let strangers = join_all(guesses.iter().map(|key| ask(key, "203.0.113.9")));
+        let (strangers, known) = join(strangers, ask(&world.api_key, "203.0.113.9")).await;
+        known.ok(200);
+        refused += strangers.iter().filter(|stranger| stranger.status == 429).count();
     }
-    ask(&world.api_key, "203.0.113.9").await.ok(200);
-    ask(&new, "203.0.113.9").await.refused(429, "rate_limited");
+    assert!(refused > 0, "the limit is used up meanwhile");
     ask(&guess(0), "203.0.113.10").await.refused(401, "api_key_invalid");
 }
 

@@ -47,6 +47,19 @@ async fn a_released_authorisation_was_neither_paid_nor_refunded() {
 }
 
 #[tokio::test]
+async fn a_payment_that_failed_at_any_gateway_was_not_refunded() {
+    let world = World::new().await;
+    let gateway = hmac(&world, json!({ "events": { "failed": "payment.failed", "refunded": "refund.processed" } })).await;
+    for kind in ["failed", "refunded"] {
+        let data = json!({ "id": "t1", "amount": 5000, "currency": "EUR" });
+        post(&world, &gateway, &json!({ "id": format!("evt_{kind}"), "type": kind, "data": data })).await.ok(200);
+    }
+    let payment = world.payment().await;
+    assert_eq!((&payment["status"], &payment["refunded_amount"]), (&json!("failed"), &json!(0)));
+    assert_eq!(world.payment_event_names().await, ["payment.failed"]);
+}
+
+#[tokio::test]
 async fn the_rest_of_a_partial_capture_is_no_refund() {
     let world = World::new().await;
     let card = world.card().await;

@@ -7,6 +7,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::support::World;
+use crate::support::console::PASSWORD;
 use crate::support::fleet::id;
 
 const LIST: &str = "/portal/records/developers/webhooks";
@@ -133,6 +134,9 @@ async fn tokens_of_no_session_are_looked_up_six_hundred_times_a_minute() {
         assert!(looked_up >= 600, "{looked_up}");
     }
     assert_eq!((visitor.open(LIST).await.status, operator.open(orders).await.status), (200, 200), "who was here before stays");
+    world.operator("new@acme.example", Role::Viewer).await;
+    let mut newcomer = world.tab().from("203.0.113.66");
+    assert_eq!(newcomer.sign_in("new@acme.example", PASSWORD).await.status, 200, "who signs in gets in");
     assert_eq!(world.visitor("7").await.open(LIST).await.status, 200);
     assert_eq!(world.signed_in(Role::Support).await.open(orders).await.status, 200);
 }

@@ -1,7 +1,8 @@
 //! A real browser: Debian's chromium, driven by its chromedriver.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use axum::http::Method;
@@ -58,6 +59,23 @@ impl WebDriverCompatibleCommand for Log {
     }
 }
 
+/// Starts chromedriver, and returns the port that it listens on. On a busy machine it ends now and then before it listens.
+fn start_driver(files: &Path) -> io::Result<(Child, u16)> {
+    let mut said = Vec::new();
+    for _ in 0..5 {
+        let mut command = Command::new("chromedriver");
+        let mut driver = command.arg("--port=0").env("TMPDIR", files).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        for line in BufReader::new(driver.stdout.take().unwrap()).lines().map_while(Result::ok) {
+            if let Some((_, port)) = line.split_once("started successfully on port ") {
+                return Ok((driver, port.trim_end_matches('.').parse().unwrap()));
+            }
+            said.push(line);
+        }
+        driver.wait()?;
+    }
+    panic!("chromedriver does not start: {said:?}");
+}
+
 impl Browser {
     /// Opens a window; `None`, with words, where there is no browser.
     pub async fn open(world: &World) -> Option<Self> {
@@ -74,18 +92,10 @@ impl Browser {
             skipped("accessibility is not checked: npm ci in tests/it/support/axe installs axe-core");
         }
         let files = TemporaryDirectory::make("portico-it-browser").unwrap();
-        let mut command = Command::new("chromedriver");
-        command.arg("--port=0").env("TMPDIR", files.path()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let started = command.spawn();
-        let Ok(mut driver) = started else {
+        let Ok((driver, port)) = start_driver(files.path()) else {
             skipped("chromedriver is not installed (Debian: apt-get install chromium chromium-driver)");
             return None;
         };
-        let lines = BufReader::new(driver.stdout.take().unwrap()).lines();
-        let port = lines.map_while(Result::ok).find_map(|line| {
-            let (_, port) = line.split_once("started successfully on port ")?;
-            port.trim_end_matches('.').parse::<u16>().ok()
-        });
         let capabilities = json!({
             "goog:chromeOptions": {
                 "args": ARGUMENTS,
@@ -93,7 +103,7 @@ impl Browser {
             },
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
         });
-        let driver_address = SocketAddr::from((Ipv4Addr::LOCALHOST, port.unwrap()));
+        let driver_address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let client = ClientBuilder::new(HttpConnector::new())
             .capabilities(capabilities.as_object().unwrap().clone())
             .connect(&format!("http://{driver_address}"))

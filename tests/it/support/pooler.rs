@@ -3,6 +3,7 @@
 use std::env;
 use std::fs;
 use std::os::unix::fs::chown;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -76,7 +77,7 @@ impl Pooler {
         }
         let program = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let (socket, patience) = (directory.path().join(".s.PGSQL.6432"), Instant::now() + Duration::from_secs(60));
-        while !socket.exists() {
+        while UnixStream::connect(&socket).is_err() {
             assert!(Instant::now() < patience, "the pooler does not listen");
             sleep(Duration::from_millis(10));
         }

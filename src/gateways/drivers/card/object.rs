@@ -56,9 +56,10 @@ impl<'a> Object<'a> {
         self.get(pointer)?.as_str()
     }
 
-    /// Whether this is a payment intent that never had a charge, as it says itself.
+    /// Whether this is a payment intent that never had a charge, or whose charges are captured at once, as it says itself.
     pub fn held_nothing(&self) -> bool {
-        self.object.get("latest_charge").is_some_and(Value::is_null)
+        let is_captured_at_once = self.text("/capture_method").is_some_and(|method| method.starts_with("automatic"));
+        is_captured_at_once || self.object.get("latest_charge").is_some_and(Value::is_null)
     }
 
     /// The id of another object, given as an id or as the expanded object.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::gateways::drivers::hmac::settings::{ANY, Meaning, OnceBy, Pointer, Settings};
 use crate::gateways::drivers::{NotUnderstood, PaymentUpdate, Reading, Remarks, read_currency, shown};
 use crate::gateways::facts::{Fact, FactKind, Normalised};
-use crate::gateways::money::{Currency, minor_units};
+use crate::gateways::money::{Currency, InvalidAmount, Unit, minor_units};
 
 pub fn read(settings: &Settings, body: &Value) -> Reading {
     let (id, kind) = (settings.pointers.id.text(body), settings.pointers.kind.text(body));
@@ -38,7 +38,7 @@ fn meaning(settings: &Settings, kind: Option<&str>, body: &Value) -> Result<Opti
             None => Err(lacks("status")),
         },
         (None, Some(_)) => Ok(None),
-        (None, None) => Err(lacks("type")),
+        (None, None) => text_at(&settings.pointers.kind, "type", body).and_then(|_| Err(lacks("type"))),
     }
 }
 
@@ -94,7 +94,11 @@ fn update(settings: &Settings, normalised: Normalised, body: &Value) -> Result<P
 fn sum(settings: &Settings, body: &Value) -> Result<(i64, Currency), NotUnderstood> {
     let currency = currency(settings, body)?;
     let value = settings.pointers.amount.find(body).ok_or_else(|| lacks("amount"))?;
-    let amount = minor_units(value, &currency, settings.unit(&currency)).map_err(|error| NotUnderstood(format!("The amount {error}.")))?;
+    let amount = minor_units(value, &currency, settings.unit(&currency)).map_err(|error| match error {
+        // Most gateways that send decimals mean major units, and somebody forgot to say so.
+        InvalidAmount::Decimals(_, Unit::Minor) => NotUnderstood(format!("The amount {error}: amount_unit is minor.")),
+        error => NotUnderstood(format!("The amount {error}.")),
+    })?;
     Ok((amount, currency))
 }
 
@@ -134,6 +138,15 @@ mod tests {
         assert_eq!(kind_of("changed", "NEW"), Ok(None));
         assert!(kind_of("changed", "").is_err());
         assert_eq!(kind_of("payout", ""), Ok(None));
+    }
+
+    #[test]
+    fn a_type_that_is_no_text_is_not_said_to_be_missing() {
+        let refused = |body: Value| read(&settings(json!({ "events": { "paid": "payment.succeeded" } })), &body).update.unwrap_err().0;
+        assert_eq!(refused(json!({ "type": { "name": "paid" } })), r#"The type {"name":"paid"} is neither a text nor a number."#);
+        for missing in [json!({}), json!({ "type": null }), json!({ "type": "" })] {
+            assert_eq!(refused(missing), "There is no type where the settings point to.");
+        }
     }
 
     #[test]
@@ -208,13 +221,28 @@ mod tests {
     }
 
     #[test]
+    fn an_amount_in_major_units_shows_the_setting_that_is_missing() {
+        let refused = |more: Value, amount: Value| {
+            let mut all = json!({ "events": { "paid": "payment.succeeded" } });
+            all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let data = json!({ "id": "t1", "amount": amount, "currency": "USD" });
+            read(&settings(all), &json!({ "type": "paid", "data": data })).update.unwrap_err().0
+        };
+        let major = json!({ "amount_unit": "major" });
+        let sentence = "The amount is no whole number of minor units (such as cents) of USD: amount_unit is minor.";
+        assert_eq!(refused(json!({}), json!(12.5)), sentence);
+        assert_eq!(refused(major, json!("12.505")), "The amount has more decimal places than USD, which has 2.");
+        assert_eq!(refused(json!({}), json!("many")), "The amount is not a number, or is negative.");
+    }
+
+    #[test]
     fn what_is_there_and_cannot_be_read_is_told() {
         let settings = settings(
             json!({ "events": { "open": "payment.pending" }, "pointers": { "order": "/data/order", "customer": "/data/customer" } }),
         );
         let told = |data: Value| read(&settings, &json!({ "type": "open", "data": data })).update.unwrap().unwrap().remarks.sentences();
         let remarks = told(json!({ "id": "t1", "amount": "many", "currency": "EUR", "order": "cart-7", "customer": 8 })).unwrap();
-        for words in ["The amount is not a number", "The order \"cart-7\"", "The customer \"8\""] {
+        for words in ["The amount is not a number", "The order \"cart-7\"", "The customer 8 "] {
             assert!(remarks.contains(words), "{words}: {remarks}");
         }
         assert_eq!(told(json!({ "id": "t1" })), None);
@@ -231,7 +259,8 @@ mod tests {
         };
         for kind in ["captured", "refund", "back"] {
             let refused = told(kind, json!({ "id": "r1" })).unwrap_err().0;
-            assert!(refused.contains(r#""{\"id\":\"r1\"}" is neither a text nor a number."#), "{refused}");
+            assert!(refused.contains(r#" {"id":"r1"} is neither a text nor a number."#), "{refused}");
+            assert!(told(kind, json!(true)).unwrap_err().0.contains(" true is neither a text nor a number."));
             assert_eq!(told(kind, json!(7)).unwrap().facts[0].reference, "7");
             assert_eq!(told(kind, json!("")).unwrap().remarks.sentences(), None);
         }

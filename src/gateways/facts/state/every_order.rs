@@ -28,7 +28,9 @@ fn a_cancelled_authorisation_whose_release_is_told_as_a_refund_was_not_refunded(
     for callbacks in [
         vec![one(PaymentPending, "", 5000), cancelled(), refund.clone(), cancelled()],
         vec![one(PaymentPending, "", 5000), cancelled(), refund.clone()],
-        vec![cancelled(), refund],
+        vec![cancelled(), refund.clone()],
+        vec![one(PaymentFailed, "", 5000), refund.clone(), cancelled()],
+        vec![one(PaymentFailed, "", 5000), refund],
     ] {
         for facts in orders(&callbacks) {
             let (state, _, amounts) = arrive(&facts);
@@ -37,6 +39,18 @@ fn a_cancelled_authorisation_whose_release_is_told_as_a_refund_was_not_refunded(
             assert_eq!(amounts.is_empty(), facts[0].kind != RefundProcessed, "{facts:?}");
         }
     }
+}
+
+#[test]
+fn a_refund_of_a_payment_that_failed_is_published_when_another_attempt_succeeds() {
+    let callbacks = [one(PaymentFailed, "", 5000), one(RefundProcessed, "re_1", 2000), one(PaymentSucceeded, "", 5000)];
+    for facts in orders(&callbacks) {
+        let (state, _, amounts) = arrive(&facts);
+        assert_eq!((state.status, state.refunded, amounts), (Status::PartiallyRefunded, 2000, vec![2000]), "{facts:?}");
+    }
+    let (state, published, amounts) = arrive(&callbacks[..2].concat());
+    assert_eq!((state.status, state.refunded, amounts.len()), (Status::Failed, 0, 0));
+    assert_eq!(published, [(Normalised::PaymentFailed, String::new())]);
 }
 
 #[test]
@@ -148,6 +162,55 @@ fn a_refund_between_two_captures_is_no_release() {
             let (state, _, amounts) = arrive(&facts);
             assert_eq!((state.status, state.amount, state.refunded), (Status::PartiallyRefunded, Some(10_000), sum), "{facts:?}");
             assert_eq!(amounts.iter().sum::<i64>(), sum, "{facts:?}");
+        }
+    }
+}
+
+#[test]
+fn a_refund_before_the_last_capture_is_published_once() {
+    let total = |total: i64, added: i64| one(RefundedInAll, &total.to_string(), added);
+    let release = one(RefundProcessed, "re_9", 4000);
+    let callbacks = [
+        one(PaymentSucceeded, "", 3000),
+        one(RefundProcessed, "re_1", 2000),
+        total(2000, 2000),
+        vec![released(4000), fact(PaymentSucceeded, "", 6000), bare_total(6000)],
+        release.clone(),
+        vec![released(4000), bare_total(6000)],
+    ];
+    for facts in orders(&callbacks) {
+        let (state, _, amounts) = arrive(&facts);
+        assert_eq!((state.status, state.amount, state.refunded), (Status::PartiallyRefunded, Some(6000), 2000), "{facts:?}");
+        let place = |searched: &Fact| facts.iter().position(|fact| fact == searched);
+        // Nobody knows that a refund is the release before it is told that something was released.
+        let untrue = if place(&release[0]) < place(&released(4000)) { 4000 } else { 0 };
+        assert_eq!(amounts.iter().sum::<i64>(), 2000 + untrue, "{facts:?}");
+    }
+    let natural = [
+        one(PaymentSucceeded, "", 3000),
+        one(RefundProcessed, "re_1", 2000),
+        total(2000, 2000),
+        one(RefundProcessed, "re_2", 1000),
+        total(3000, 1000),
+        vec![released(4000), fact(PaymentSucceeded, "", 6000), bare_total(7000)],
+        release,
+        vec![released(4000), bare_total(7000)],
+    ];
+    let (state, _, amounts) = arrive(&natural.concat());
+    assert_eq!((state.refunded, amounts), (3000, vec![1000, 2000]));
+}
+
+#[test]
+fn the_last_capture_leaves_the_refund_before_it() {
+    let captured = one(PaymentSucceeded, "", 3000);
+    let refunded = one(RefundedInAll, "2000", 2000);
+    let last = vec![released(4000), fact(PaymentSucceeded, "", 6000), bare_total(6000)];
+    let refund = one(RefundProcessed, "re_1", 2000);
+    for callbacks in [vec![captured.clone(), refunded.clone(), last.clone()], vec![captured, refunded, last, refund]] {
+        for facts in orders(&callbacks) {
+            let (state, _, amounts) = arrive(&facts);
+            assert_eq!((state.status, state.amount, state.refunded), (Status::PartiallyRefunded, Some(6000), 2000), "{facts:?}");
+            assert_eq!(amounts, [2000], "{facts:?}");
         }
     }
 }

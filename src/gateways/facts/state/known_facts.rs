@@ -115,12 +115,12 @@ impl KnownFacts {
         (is_first || growth > 0).then(|| DueEvent::of(fact, Normalised::PaymentSucceeded, amount))
     }
 
-    /// Whether nothing has been paid, as far as is known: the amount is at most held, or was released. What a gateway then reports as a refund is
-    /// the release, or is ahead of the payment. A payment of which nothing else is known was paid: its beginning may never have been told.
+    /// Whether nothing has been paid, as far as is known: the amount is at most held, or the payment failed. What a gateway then reports as a refund is
+    /// the release of what was held, which may never have been told, or is ahead of the payment. A payment of which nothing else is known was paid: its
+    /// beginning may never have been told.
     fn is_unpaid(&self) -> bool {
         let is_known = |kind| self.paid.contains_key(&kind);
-        let is_released = is_known(FactKind::PaymentFailed) && self.captures.values().any(|captures| captures.released() > 0);
-        !is_known(FactKind::PaymentSucceeded) && (is_known(FactKind::PaymentPending) || is_released)
+        !is_known(FactKind::PaymentSucceeded) && (is_known(FactKind::PaymentPending) || is_known(FactKind::PaymentFailed))
     }
 
     /// The sum of the refunds in this currency that the facts report, without those that wait.

@@ -2,7 +2,7 @@
 //! facts, so the order and the repetition of callbacks do not matter. The set of due events only grows, so a published event never
 //! has to be taken back. What was paid is published as the growth of one sum ([`Captures::sum`]), because many gateways report only what all captures
 //! come to. Refunds are published as the growth of another one ([`Refunds::reported`]), and not before the payment is known to have
-//! succeeded if it is known to be held: what is only held is released, and some gateways call that a refund.
+//! succeeded if it is known to be held or to have failed: what is only held is released, and some gateways call that a refund.
 //!
 //! [`KnownFacts`] takes the facts one by one and remembers what follows from them, not the facts: one more takes the same time however
 //! many there are.

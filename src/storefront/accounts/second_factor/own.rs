@@ -201,11 +201,13 @@ async fn remove(
     languages: AcceptedLanguages,
     JsonBody(request): JsonBody<ProofBody>,
 ) -> Result<Json<Value>, Problem> {
-    let proven = match prove(&storefront, (caller.store.id, client.client()), caller.customer.id, request.answer()?).await {
+    let answer = request.answer()?;
+    let may_be_again = answer.is_possible();
+    let proven = match prove(&storefront, (caller.store.id, client.client()), caller.customer.id, answer).await {
         Ok(proven) => proven,
         Err(refused) => {
             let has_one = second_factors::has_second_factor(&mut storefront.pool.acquire().await?, caller.customer.id).await?;
-            return if has_one { Err(refused) } else { Ok(Json(json!({ "status": "ok" }))) };
+            return if may_be_again && !has_one { Ok(Json(json!({ "status": "ok" }))) } else { Err(refused) };
         }
     };
     let this = storefront.clone();

@@ -38,6 +38,14 @@ impl Answer {
         }
     }
 
+    /// Whether it is one that could be right.
+    pub fn is_possible(&self) -> bool {
+        match self {
+            Self::Code(code) => matches!(code, SubmittedCode::Digits(_)),
+            Self::RecoveryCode(code) => code.is_some(),
+        }
+    }
+
     /// What a sign-in with it is called.
     pub fn method(&self) -> Method {
         match self {

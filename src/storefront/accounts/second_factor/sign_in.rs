@@ -80,7 +80,7 @@ async fn finish(
     let flow = async {
         match pending {
             // The request has come twice. The handle is used up, whatever the code is.
-            Some(PendingSignIn { is_consumed: true, .. }) => Err(ProblemCode::CodeUsed.into()),
+            Some(PendingSignIn { is_consumed: true, .. }) => Err(finished()),
             Some(pending) => confirm(storefront, &attempt, pending, (&handle, answer)).await,
             // It is no guess: nobody comes upon a handle.
             None => Err(ProblemCode::SecondFactorExpired.into()),
@@ -115,7 +115,7 @@ async fn open_by_proof(
     let customer = customers::lock_customer(&mut tx, id).await?.ok_or(ProblemCode::SecondFactorExpired)?;
     match second_factors::consume_pending(&mut tx, handle, now).await? {
         Wait::Ended => {}
-        Wait::EndedBefore => return Err(ProblemCode::CodeUsed.into()),
+        Wait::EndedBefore => return Err(finished()),
         Wait::Gone => return Err(ProblemCode::SecondFactorExpired.into()),
     }
     proven.consume(&mut tx).await?;
@@ -130,4 +130,9 @@ async fn open_by_proof(
     tx.commit().await?;
     storefront.caches.invalidate_customer(id);
     Ok(opened)
+}
+
+/// The handle is used up, so that no other code helps.
+fn finished() -> Problem {
+    Problem::new(ProblemCode::CodeUsed).detail("This sign-in is finished already. Please sign in again from the beginning.")
 }

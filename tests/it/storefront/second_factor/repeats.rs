@@ -84,6 +84,7 @@ async fn a_factor_that_is_removed_twice_is_removed() {
             assert_eq!(post(&world, &ada, "totp/remove", &body).await.ok(200), json!({ "status": "ok" }));
         }
         post(&world, &ada, "totp/remove", &json!({})).await.refused(422, "body_invalid");
+        post(&world, &ada, "totp/remove", &json!({ "code": {} })).await.refused(422, "code_invalid");
         assert_eq!(world.messages().len(), told, "there is nothing to tell");
         log_in(&world).await.ok(200);
     }

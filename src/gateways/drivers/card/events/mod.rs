@@ -114,11 +114,14 @@ fn is_authorised_only(charge: &Object<'_>) -> bool {
 }
 
 /// The release of what was not captured, and the captured amount: all that was authorised, or a part. The release comes first, because refunds that
-/// have waited for the payment to succeed are published when it does, and one of them may be the release.
+/// have waited for the payment to succeed are published when it does, and one of them may be the release. If more than the release was returned, the
+/// total of it follows: a total of before the release, less the release, would be too little.
 fn paid(object: &Object<'_>, part: &str, remarks: &mut Remarks) -> Facts {
     let paid = object.sum(FactKind::PaymentSucceeded, &[part, "/amount"], remarks)?;
-    let released = released(object, released_rest(object, paid.amount)?, remarks);
-    Ok(released.into_iter().chain(iter::once(paid)).collect())
+    let rest = released_rest(object, paid.amount)?;
+    let is_refunded = rest > 0 && object.amount_if_any("/amount_refunded")?.is_some_and(|returned| returned > rest);
+    let refunded = if is_refunded { Some(in_all(object, rest, remarks)?) } else { None };
+    Ok(released(object, rest, remarks).into_iter().chain(iter::once(paid)).chain(refunded).collect())
 }
 
 /// The part of the authorisation that was not captured, if the provider counts it among the refunds. Before the last of several captures, less than
@@ -154,14 +157,12 @@ fn refunded(charge: &Object<'_>, remarks: &mut Remarks) -> Facts {
     Ok(released.into_iter().chain(refunds).collect())
 }
 
-/// The total of all refunds, which includes the released amount. If it is nothing but that so far, nobody knows what is new in it: a later capture may
-/// show that some of it was refunded.
+/// The total of all refunds, which includes the released amount. Nobody knows what is new in it if that may be the release: only a total before that
+/// counted the release already says how much was refunded since. What is taken for the release may have been a refund, as a later capture shows.
 fn in_all(charge: &Object<'_>, released: i64, remarks: &mut Remarks) -> Result<Fact, NotUnderstood> {
     let total = charge.amount(&["/amount_refunded"])?;
-    let refunded = |total: i64| (total - released).max(0);
-    let is_released = released > 0 && refunded(total) == 0;
-    let before = charge.refunded_before()?.filter(|_| !is_released);
-    let added = before.map(|before| (refunded(total) - refunded(before)).max(0));
+    let is_refund = |before: &i64| released == 0 || (*before >= released && total - before != released);
+    let added = charge.refunded_before()?.filter(is_refund).map(|before| (total - before).max(0));
     let fact = charge.sum(FactKind::RefundedInAll, &["/amount_refunded"], remarks)?;
     Ok(Fact { amount: added, total: Some(total), reference: total.to_string(), ..fact })
 }

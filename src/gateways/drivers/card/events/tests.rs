@@ -85,6 +85,8 @@ fn what_is_released_of_an_authorisation_was_never_paid_nor_refunded() {
     );
     let released = (AuthorisationReleased, Some(2000), Some(5000));
     assert_eq!(told("charge.captured", charge(true, 3000, 2000)), [released, (PaymentSucceeded, Some(3000), None)]);
+    let captured_and_refunded = [released, (PaymentSucceeded, Some(3000), None), (RefundedInAll, None, Some(2500))];
+    assert_eq!(told("charge.captured", charge(true, 3000, 2500)), captured_and_refunded, "500 were refunded before");
     let nothing_new = (RefundedInAll, None, Some(2000));
     assert_eq!(told("charge.refunded", charge(true, 3000, 2000)), [released, nothing_new], "a later capture may show that it was refunded");
     assert_eq!(told("charge.refunded", charge(true, 3000, 2500)), [released, (RefundedInAll, None, Some(2500))]);
@@ -94,6 +96,24 @@ fn what_is_released_of_an_authorisation_was_never_paid_nor_refunded() {
     let event = json!({ "object": charge(true, 3000, 2500), "previous_attributes": { "amount_refunded": 2000 } });
     let sum = &understood("charge.refunded", event).facts[1];
     assert_eq!((sum.amount, sum.total), (Some(500), Some(2500)));
+}
+
+#[test]
+fn a_total_says_what_is_new_in_it_unless_that_may_be_the_release() {
+    let added = |captured: i64, before: i64, total: i64| {
+        let charge = json!({ "id": "ch_1", "amount": 10_000, "captured": true, "amount_captured": captured, "amount_refunded": total, "currency": "usd" });
+        let event = json!({ "object": charge, "previous_attributes": { "amount_refunded": before } });
+        let facts = understood("charge.refunded", event).facts;
+        let sum = facts.into_iter().find(|fact| fact.kind == RefundedInAll).unwrap();
+        assert_eq!(sum.total, Some(total));
+        sum.amount
+    };
+    assert_eq!(added(3000, 0, 2000), Some(2000), "nothing was released yet");
+    assert_eq!(added(6000, 2000, 6000), None, "the release of 4000, after a refund before the last capture");
+    assert_eq!(added(6000, 5000, 9000), None, "the release, or a refund of its amount");
+    assert_eq!(added(6000, 0, 5000), None, "a refund before the last capture, or the release and a refund");
+    assert_eq!(added(6000, 4000, 4500), Some(500));
+    assert_eq!(added(6000, 6000, 6300), Some(300));
 }
 
 #[test]
@@ -109,6 +129,10 @@ fn what_is_cancelled_releases_what_was_held_and_nothing_that_was_paid() {
     assert_eq!(released("payment_intent.canceled", held), 5000);
     assert_eq!(released("payment_intent.canceled", json!({})), 5000);
     assert_eq!(released("payment_intent.canceled", json!({ "latest_charge": null })), 0, "nothing was held");
+    for (method, held) in [("later", 5000), ("automatic", 0), ("automatic_async", 0)] {
+        let declined = json!({ "amount_received": 0, "latest_charge": "ch_1", "capture_method": method });
+        assert_eq!(released("payment_intent.canceled", declined), held, "{method}");
+    }
     assert_eq!(released("payment_intent.canceled", json!({ "amount_received": 3000 })), 0, "it was paid");
     assert_eq!(released("charge.expired", json!({ "captured": false, "amount_captured": 0 })), 5000);
     assert_eq!(released("charge.failed", json!({ "captured": false })), 0, "another attempt may follow");
@@ -171,7 +195,7 @@ fn the_status_decides_a_dispute_and_nothing_else_does() {
         }
     }
     for (status, words) in
-        [(json!("charge_refunded"), "the status \"charge_refunded\""), (json!(null), "no status"), (json!(7), "the status \"7\"")]
+        [(json!("charge_refunded"), "the status \"charge_refunded\""), (json!(null), "no status"), (json!(7), "the status 7,")]
     {
         let (fact, remarks) = told("charge.dispute.closed", status);
         assert_eq!(fact, DisputeUpdated);
@@ -185,7 +209,7 @@ fn what_is_there_and_cannot_be_read_is_told() {
     let update = understood("payment_intent.processing", json!({ "object": pending }));
     assert_eq!((update.facts[0].kind, update.facts[0].amount), (PaymentPending, None));
     let remarks = update.remarks.sentences().unwrap();
-    for words in ["The order \"cart-7\"", "The customer \"5\"", "/amount is not a number"] {
+    for words in ["The order \"cart-7\"", "The customer 5 ", "/amount is not a number"] {
         assert!(remarks.contains(words), "{words}: {remarks}");
     }
     let told = json!({ "id": "pi_1", "amount": "", "metadata": { "order_id": "" } });

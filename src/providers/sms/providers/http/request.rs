@@ -120,7 +120,7 @@ impl Shape {
         };
         let shape = Self { url: read(url, "sms.http.url")?, body: read(body, "sms.http.body")?, format };
         if !has_secret && shape.has(Placeholder::Secret) {
-            return Err(bad("sms.http.body", "contains {secret}, or sms.http.url does, and there is none".to_owned()));
+            return Err(bad("sms.http.body", "contains {secret}, or the URL does, and there is none".to_owned()));
         }
         let url = shape.url(AWKWARD).map_err(|error| bad("sms.http.url", format!("is not a URL: {error}")))?;
         address(&url, "sms.http.url")?;
@@ -129,10 +129,10 @@ impl Shape {
             read.map_err(|error| bad("sms.http.body", format!("is not valid JSON when it is filled in: {error}")))?;
         }
         if !shape.has(Placeholder::Text) {
-            return Err(bad("sms.http.body", "does not contain {text}, and sms.http.url does not either".to_owned()));
+            return Err(bad("sms.http.body", "does not contain {text}, and the URL does not either".to_owned()));
         }
         if !shape.has(Placeholder::To) && !shape.has(Placeholder::ToDigits) {
-            return Err(bad("sms.http.body", "does not contain {to}, and sms.http.url does not either".to_owned()));
+            return Err(bad("sms.http.body", "does not contain {to}, and the URL does not either".to_owned()));
         }
         Ok(shape)
     }
