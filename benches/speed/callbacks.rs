@@ -63,7 +63,7 @@ fn of_new_payments(figures: &mut Figures, program: &Program) -> (Service, String
 }
 
 /// The callbacks of one new payment after the other, to this path.
-pub fn payments(path: &str) -> impl FnMut() -> Vec<u8> {
+pub fn payments(path: &str) -> impl FnMut() -> Vec<u8> + use<> {
     let (path, mut number) = (path.to_owned(), 0_u64);
     move || {
         number += 1;

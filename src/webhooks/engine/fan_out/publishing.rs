@@ -23,7 +23,7 @@ use crate::callers::Owner;
 use crate::events::NewEvent;
 use crate::kernel::database::{Connection, is_unavailable};
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::{DeliveryId, EventId, WorkerId};
+use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId, WorkerId};
 use crate::kernel::request_id::RequestId;
 use crate::webhooks::Webhooks;
 use crate::webhooks::engine::claim::ClaimedRow;
