@@ -314,13 +314,15 @@ async fn what_is_recorded_in_a_trace_is_fanned_out_where_that_is_recorded() {
     let collector = Collector::start().await;
     let world = World::with(&[("traces.endpoint", &collector.url())]).await;
     world.note_the_outbox().await;
-    world.state.webhooks.start_worker(&world.lifecycle);
+    let lifecycle = Lifecycle::default();
+    world.state.webhooks.start_worker(&lifecycle);
     until("the worker lives", async || world.count("select count(*) from workers").await == 1).await;
     for _ in 0..5 {
         let event = world.publish_alone("order.created").await;
         assert!(world.was_in_the_outbox(event).await);
         until("it is fanned out", async || world.count(OPEN).await == 0).await;
     }
+    lifecycle.stop().await;
     world.state.traces.stop().await;
     let spans = collector.spans().await;
     assert_eq!(spans.iter().filter(|span| span.name == "fan out order.created").count(), 5);
