@@ -2,7 +2,6 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::iter;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::Path;
 use std::process::Command;
@@ -167,14 +166,20 @@ impl OwnPostgres {
     /// Stops all processes of the server in the middle of what they do, until the result is dropped.
     pub fn freeze(&self) -> Frozen {
         let postmaster = self.postmaster();
-        let children = fs::read_to_string(format!("/proc/{postmaster}/task/{postmaster}/children")).unwrap();
-        let children = children.split_whitespace().map(|child| Pid::from_raw(child.parse().unwrap()));
-        let processes: Vec<_> = iter::once(postmaster).chain(children).collect();
-        for process in &processes {
-            // A process that has just ended does nothing either.
-            let _ = kill(*process, Signal::SIGSTOP);
+        // The first begins no others once it stands still.
+        let (mut frozen, mut moving) = (Frozen(Vec::new()), vec![postmaster]);
+        while !moving.is_empty() {
+            for process in moving {
+                // A process that has just ended does nothing either.
+                let _ = kill(process, Signal::SIGSTOP);
+                frozen.0.push(process);
+            }
+            // The list lacks some while others end, so it is read until it names no new ones.
+            let children = fs::read_to_string(format!("/proc/{postmaster}/task/{postmaster}/children")).unwrap();
+            let children = children.split_whitespace().map(|child| Pid::from_raw(child.parse().unwrap()));
+            moving = children.filter(|child| !frozen.0.contains(child)).collect();
         }
-        Frozen(processes)
+        frozen
     }
 
     fn postmaster(&self) -> Pid {
