@@ -66,7 +66,7 @@ async fn serve_with_migrate_starts_while_the_database_is_away_and_migrates_it_wh
 
     database.come_back().await;
     until("the service is ready", async || reqwest::get(&readyz).await.unwrap().status() == 200).await;
-    assert!(service.log().contains("the database is back, and has all migrations"), "{}", service.log());
+    until("the log says so", async || service.log().contains("the database is back, and has all migrations")).await;
     assert!(service.terminate().await, "{}", service.log());
     database.go_away().await;
 }
