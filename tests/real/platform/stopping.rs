@@ -74,9 +74,11 @@ async fn serve_with_migrate_starts_while_the_database_is_away_and_migrates_it_wh
 #[tokio::test]
 async fn what_the_database_refuses_is_told_once() {
     let world = World::new().await;
-    world.pool.execute(AssertSqlSafe("create role stranger login connection limit 0")).await.unwrap();
     let mut url = url::Url::parse(&world.database).unwrap();
-    url.set_username("stranger").unwrap();
+    // Roles are those of the whole server, which may have one of an earlier run.
+    let stranger = format!("stranger_to_{}", url.path().trim_start_matches('/'));
+    world.pool.execute(AssertSqlSafe(format!("create role {stranger} login connection limit 0"))).await.unwrap();
+    url.set_username(&stranger).unwrap();
     let complaint = refused(&["migrate"], &[("database.url", url.as_str())]).await;
     assert_eq!(complaint.matches("too many connections").count(), 1, "{complaint}");
 }
