@@ -19,9 +19,17 @@ use crate::support::database::{migrate_portably, pool};
 use crate::support::proxy::percent_decode;
 use crate::support::waiting::until;
 
-/// A server that stands still.
+/// Processes of a server that stand still.
 #[must_use]
 pub struct Frozen(Vec<Pid>);
+
+impl Frozen {
+    /// Stops one process until the result is dropped.
+    pub fn process(id: Pid) -> Self {
+        kill(id, Signal::SIGSTOP).unwrap();
+        Self(vec![id])
+    }
+}
 
 impl Drop for Frozen {
     fn drop(&mut self) {
