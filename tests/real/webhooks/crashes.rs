@@ -11,9 +11,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::World;
 use crate::support::own_postgres::OwnPostgres;
-use crate::support::receiver::{Received, Reply, event_ids};
+use crate::support::receiver::{Received, Receiver, Reply, event_ids};
 use crate::support::subscribers::last_attempt;
 use crate::support::waiting::until;
+
+/// An endpoint that is waited for as long as any is: what the story does before it answers takes a while on a busy machine.
+async fn patient_subscriber(world: &World) -> Receiver {
+    let receiver = world.endpoint("shop.test").await;
+    world.subscribe(&receiver, json!({ "timeout": 30 })).await;
+    receiver
+}
 
 #[tokio::test]
 async fn a_worker_killed_between_sending_and_recording_has_it_delivered_again_with_the_same_bytes_and_id() {
@@ -168,7 +175,7 @@ async fn a_worker_that_gives_signs_of_life_keeps_what_it_has_in_flight_as_does_o
 #[tokio::test]
 async fn a_worker_that_stops_gives_signs_of_life_until_its_last_attempt_is_recorded() {
     let world = World::new().await;
-    let (receiver, _) = world.subscriber("shop.test").await;
+    let receiver = patient_subscriber(&world).await;
     let answered = CancellationToken::new();
     receiver.will([Reply::When(answered.clone())]);
     world.publish("order.created").await;
@@ -293,7 +300,7 @@ async fn a_database_that_loses_its_last_moments_loses_no_event() {
 async fn what_an_outage_keeps_from_being_written_down_is_not_sent_again_however_long_it_is() {
     let mut database = OwnPostgres::start().await;
     let world = World::on(&database.url(), &[("webhooks.poll_interval", "10ms")]).await;
-    let (receiver, _) = world.subscriber("shop.test").await;
+    let receiver = patient_subscriber(&world).await;
     let answered = CancellationToken::new();
     receiver.will(std::iter::repeat_n(Reply::When(answered.clone()), 10));
     world.publish_many(10).await;
