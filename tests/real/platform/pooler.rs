@@ -69,9 +69,14 @@ async fn behind_a_pooler_in_transaction_mode_many_requests_share_a_few_sessions(
     let Some((world, _pooler)) = pooled(&[]).await else { return };
     let (receiver, _) = world.subscriber("shop.test").await;
     world.state.webhooks.start_worker(&world.lifecycle);
-    let answered = join_all((0..20).map(|_| session(&world.pool, 0.02))).await;
-    let sessions: BTreeSet<_> = answered.into_iter().map(Result::unwrap).collect();
-    assert_eq!(sessions.len(), SESSIONS as usize);
+    // On a busy machine the first session has answered all of them before there is another one.
+    until("they share all sessions", async || {
+        let answered = join_all((0..20).map(|_| session(&world.pool, 0.02))).await;
+        let sessions: BTreeSet<_> = answered.into_iter().map(Result::unwrap).collect();
+        assert!(sessions.len() <= SESSIONS as usize, "{sessions:?}");
+        sessions.len() == SESSIONS as usize
+    })
+    .await;
 
     let signed_in = world.register(PHONE).await;
     let orders = try_join_all((0..20).map(|number| {
