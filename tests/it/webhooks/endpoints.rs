@@ -376,15 +376,20 @@ async fn an_endpoint_that_speaks_http2_gets_its_deliveries_on_one_connection() {
     world.resolver.insert("shop.test", &["127.0.0.1".parse().unwrap()]);
     let (url, taken) = taking("shop.test");
     world.developers(Method::POST, "webhooks", json!({ "url": url })).await.ok(201);
-    for _ in 0..3 {
+    let mut published = 0;
+    // A connection is kept for a moment only: on a slow machine the next delivery may need another one.
+    until("three deliveries in a row came from one port", async || {
         world.publish("order.created").await;
+        published += 1;
         assert_eq!(world.deliver().await, 1);
         let delivery = world.last_delivery().await;
         assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("delivered"), (Some(204), None)));
-    }
+        taken.lock().unwrap().last_chunk::<3>().is_some_and(|last| last.iter().all(|request| *request == last[0]))
+    })
+    .await;
     let taken = taken.lock().unwrap();
-    assert_eq!((taken.len(), taken[0].1), (3, Version::HTTP_2));
-    assert!(taken.iter().all(|request| *request == taken[0]), "from one port: {taken:?}");
+    assert_eq!(taken.len(), published);
+    assert!(taken.iter().all(|(_, version)| *version == Version::HTTP_2), "{taken:?}");
 }
 
 #[tokio::test]
