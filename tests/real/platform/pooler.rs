@@ -96,7 +96,7 @@ async fn behind_a_pooler_in_transaction_mode_many_requests_share_a_few_sessions(
 
 #[tokio::test]
 async fn behind_a_pooler_in_transaction_mode_settings_hold_for_each_transaction_and_for_nobody_else() {
-    let Some((world, pooler)) = pooled(&[]).await else { return };
+    let Some((world, pooler)) = pooled(&[("database.statement_timeout", "5s")]).await else { return };
     assert_eq!(settings(&world.pool).await, "5s UTC off");
     let mut transaction = world.pool.begin().await.unwrap();
     let within: String = sqlx::query_scalar(SETTINGS).fetch_one(&mut *transaction).await.unwrap();
