@@ -49,7 +49,7 @@ mod timing;
 
 use std::process::ExitCode;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::{Parser, ValueEnum};
 use figures::Figures;
@@ -166,10 +166,18 @@ fn main() -> ExitCode {
     let usual = Bench::value_variants().iter().copied().filter(|bench| *bench != Bench::Instructions);
     let names = if arguments.names.is_empty() { usual.collect() } else { arguments.names.clone() };
     let mut figures = Figures::new(arguments.quick);
+    let mut times = Vec::new();
     for bench in names {
-        let watched = watch(bench, bench.time_limit(&arguments));
+        let (watched, began) = (watch(bench, bench.time_limit(&arguments)), Instant::now());
         bench.measure(&mut figures, &arguments);
         drop(watched);
+        times.push((began.elapsed(), bench));
+    }
+    support::service::remove_first_data();
+    times.sort_by_key(|(took, _)| std::cmp::Reverse(*took));
+    println!();
+    for (took, bench) in times {
+        println!("{:6.1} s  {}", took.as_secs_f64(), bench.to_possible_value().unwrap().get_name());
     }
     figures.end()
 }

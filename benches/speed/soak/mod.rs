@@ -43,8 +43,8 @@ const TURN: Duration = Duration::from_secs(30);
 const ARRIVAL: Duration = Duration::from_secs(15);
 const MINUTE: Duration = Duration::from_secs(60);
 /// The time of a quick run, which has one fault of each kind, and the time between them.
-const QUICK: Duration = Duration::from_secs(30);
-const QUICK_TURN: Duration = Duration::from_secs(15);
+const QUICK: Duration = Duration::from_secs(20);
+const QUICK_TURN: Duration = Duration::from_secs(10);
 
 pub fn measure(figures: &mut Figures, minutes: u32) {
     // It holds PostgreSQL and the demonstration company, and is asked for nothing else. The server has as many connections as it may need.

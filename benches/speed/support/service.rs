@@ -3,6 +3,8 @@
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
 use std::thread::sleep;
 use std::time::Instant;
 
@@ -26,13 +28,13 @@ impl Service {
     /// Starts the service with settings changed by environment variables.
     pub fn start(settings: &[(&str, &str)]) -> Self {
         let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Self::start_on(TemporaryDirectory::make("portico-bench").unwrap(), settings, &[], &[])
+        Self::start_on(first_data(), settings, &[], &[])
     }
 
     /// Starts the service under another program, in the data directory.
     pub fn start_under(other: &[&str], settings: &[(&str, &str)]) -> Self {
         let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Self::start_on(TemporaryDirectory::make("portico-bench").unwrap(), settings, &[], other)
+        Self::start_on(first_data(), settings, &[], other)
     }
 
     /// Starts the service on a PostgreSQL with `pg_stat_statements`.
@@ -107,4 +109,30 @@ impl Service {
         let file = fs::read_to_string(self.data.path().join("postgres/postmaster.pid")).unwrap();
         file.lines().next().unwrap().trim().parse().unwrap()
     }
+}
+
+/// What the service makes at its first start. It is made once and copied: most of a first start are the migrations.
+static FIRST_DATA: Mutex<Option<TemporaryDirectory>> = Mutex::new(None);
+
+fn first_data() -> TemporaryDirectory {
+    let mut made = FIRST_DATA.lock().unwrap();
+    let first = made.get_or_insert_with(|| {
+        let Service { process, data, .. } = Service::start_on(new_directory(), Vec::new(), &[], &[]);
+        drop(process);
+        data
+    });
+    let data = new_directory();
+    // With the owner: PostgreSQL runs under an account of its own if this program runs as root.
+    let copied = Command::new("cp").arg("-a").arg(first.path().join(".")).arg(data.path()).status().unwrap();
+    assert!(copied.success(), "the first data are not copied");
+    data
+}
+
+/// Ends what [`Service::start`] keeps for the next one.
+pub fn remove_first_data() {
+    *FIRST_DATA.lock().unwrap() = None;
+}
+
+fn new_directory() -> TemporaryDirectory {
+    TemporaryDirectory::make("portico-bench").unwrap()
 }
