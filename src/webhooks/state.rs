@@ -18,6 +18,7 @@ use crate::resources::ResourceState;
 use crate::webhooks::colleagues::Colleagues;
 use crate::webhooks::delivering::Delivering;
 use crate::webhooks::endpoint::EndpointCache;
+use crate::webhooks::engine::fan_out::InTheWay;
 use crate::webhooks::launching::Launching;
 use crate::webhooks::metrics::Metrics;
 use crate::webhooks::progress::Progress;
@@ -46,6 +47,8 @@ pub struct Shared {
     pub(super) delivering: Delivering,
     /// The worker of this instance, for those who take deliveries into flight beside it.
     pub(super) launching: Launching,
+    /// For whom that was tried in vain a moment ago.
+    pub(super) in_the_way: InTheWay,
     pub(super) settings: Settings,
     pub(super) catalogue: Catalogue,
     pub(super) notifier: CommitNotifier,
@@ -116,6 +119,7 @@ impl Webhooks {
             endpoint_cache: EndpointCache::new(),
             delivering,
             launching: Launching::default(),
+            in_the_way: InTheWay::default(),
             settings,
             catalogue,
             notifier,

@@ -22,6 +22,7 @@ const MAX_GROUP: usize = 64;
 #[derive(Clone, Debug)]
 pub struct LookUps {
     pool: Pool,
+    lifecycle: Lifecycle,
     /// For those that find no connection.
     shared: GroupCommit<LookUp, Option<Arc<Session>>>,
 }
@@ -43,14 +44,15 @@ impl LookUps {
             let pool = own.clone();
             async move { find_live(&mut pool.acquire().await?, &asked).await }
         });
-        Self { pool, shared }
+        Self { pool, lifecycle: lifecycle.clone(), shared }
     }
 
     /// Returns the live session of a token that is presented at this instant: not revoked, not expired, of an open account that is not banned.
     pub async fn find(&self, token: TokenId, at: DateTime<Utc>) -> Result<Option<Arc<Session>>, Problem> {
         let asked = LookUp { token, at };
         match self.pool.acquire_free().await? {
-            Some(mut conn) => Ok(find_live(&mut conn, &[asked]).await?.pop().flatten()),
+            // To its end, whoever still waits for it: a connection whose statement is given up is lost.
+            Some(mut conn) => Ok(self.lifecycle.finish(async move { find_live(&mut conn, &[asked]).await }).await?.pop().flatten()),
             None => self.shared.write(asked, size_of::<LookUp>()).await,
         }
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use chrono::{DateTime, Utc};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
@@ -20,6 +21,9 @@ use crate::webhooks::worker::ahead::{self, Ahead, Permitted};
 use crate::webhooks::worker::heavy::Heavy;
 use crate::webhooks::worker::wake::Wake;
 use crate::webhooks::{Claimed, Webhooks};
+
+/// The pauses before each look for deliveries that may have been claimed, in seconds: a minute in all, which is how long a lease lasts.
+const LOOKS: [u64; 6] = [1, 2, 4, 8, 16, 29];
 
 /// A finished attempt, with the permit it holds until it is recorded.
 pub type Ended = (Attempt, Flight);
@@ -120,18 +124,23 @@ impl Launcher {
         let launcher = Arc::clone(self);
         self.lifecycle.spawn(async move {
             let ids: Vec<_> = deliveries.iter().map(|(claimed, _)| claimed.delivery).collect();
-            launcher.return_to_queue(&ids).await;
+            launcher.return_to_queue(&ids, launcher.webhooks.clock.now()).await;
             drop(deliveries);
             launcher.wake.queued(Vec::new());
         });
     }
 
-    /// Gives deliveries back, and tries again while the database does not answer and the program does not end. Otherwise their leases expire.
-    async fn return_to_queue(&self, deliveries: &[DeliveryId]) {
-        while let Err(error) = self.webhooks.give_back(deliveries).await {
+    /// Gives deliveries back that were claimed until `claimed_by`, and tries again while the database does not answer and the program does not end.
+    /// Otherwise their leases expire. Returns whether any was given back.
+    async fn return_to_queue(&self, deliveries: &[DeliveryId], claimed_by: DateTime<Utc>) -> bool {
+        loop {
+            let error = match self.webhooks.give_back(deliveries, claimed_by).await {
+                Ok(any) => return any,
+                Err(error) => error,
+            };
             tracing::warn!(error = chain(&error), "deliveries that were not sent could not be returned to the queue");
             if self.lifecycle.stopping().is_cancelled() {
-                return;
+                return false;
             }
             sleep(RETRY_DELAY).await;
         }
@@ -143,12 +152,19 @@ impl Launch for Launcher {
         self.send_all(claimed, permits);
     }
 
-    /// The transaction that claims them may be about to commit, so they are looked for a moment later.
+    /// The transaction that claims them may be about to commit, or wait long for a disk or a standby, so they are looked for until they are found or a
+    /// lease would have ended.
     fn give_back(self: Arc<Self>, deliveries: Vec<DeliveryId>) {
-        let launcher = Arc::clone(&self);
+        let (launcher, claimed_by) = (Arc::clone(&self), self.webhooks.clock.now());
         self.lifecycle.spawn(async move {
-            launcher.lifecycle.stopping().run_until_cancelled(sleep(RETRY_DELAY)).await;
-            launcher.return_to_queue(&deliveries).await;
+            let stopping = launcher.lifecycle.stopping();
+            for seconds in LOOKS {
+                let is_stopping = stopping.run_until_cancelled(sleep(Duration::from_secs(seconds))).await.is_none();
+                // All of them are there, or none.
+                if launcher.return_to_queue(&deliveries, claimed_by).await || is_stopping {
+                    break;
+                }
+            }
             launcher.wake.queued(Vec::new());
         });
     }

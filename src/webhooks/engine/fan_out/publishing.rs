@@ -2,7 +2,8 @@
 //!
 //! Most events are of a company that is otherwise quiet, and for a few webhooks that could have them at once. Such an event is never in the
 //! outbox: the publisher hands its deliveries over to the worker of its instance. This is tried for an event about no record, which is
-//! published alone and whose trace is not recorded, if a worker runs here and the company has nothing in flight here. `publishing.sql` decides
+//! published alone and whose trace is not recorded, if a worker runs here, the company has nothing in flight here, and nothing was in the way of its
+//! events a moment ago ([`InTheWay`](super::InTheWay)). `publishing.sql` decides
 //! the rest under the same locks as the statement that empties the outbox, and puts the event there if anything is in the way:
 //!
 //! - events of the company wait in the outbox, or somebody is numbering some, so that none is overtaken;
@@ -16,12 +17,14 @@
 //!
 //! The deliveries are as durable as the event. They are claimed in the name of the worker of this instance: if that dies, others take them over.
 
+use std::time::Instant;
+
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use crate::callers::Owner;
 use crate::events::NewEvent;
-use crate::kernel::database::{Connection, is_unavailable};
+use crate::kernel::database::Connection;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId, WorkerId};
 use crate::kernel::request_id::RequestId;
@@ -41,24 +44,24 @@ impl Webhooks {
     /// # Errors
     /// The event is not published; or, if the connection broke, nobody knows whether it is.
     pub async fn publish(&self, conn: &mut Connection, event: &NewEvent, now: DateTime<Utc>) -> Result<Option<EventId>, sqlx::Error> {
-        if event.subject.is_some() || event.trace.is_some() {
+        let company = event.company;
+        if event.subject.is_some() || event.trace.is_some() || self.in_the_way.was_seen(company, Instant::now()) {
             return Ok(None);
         }
         let Some(launcher) = self.launching.launcher() else { return Ok(None) };
         let most = self.settings.endpoint_concurrency();
-        let Some(AtOnce { permits, endpoint }) = self.delivering.permits.take_at_once(event.company, MOST, most) else { return Ok(None) };
+        let Some(AtOnce { permits, endpoint }) = self.delivering.permits.take_at_once(company, MOST, most) else { return Ok(None) };
         let deliveries = ids(permits.len(), now);
         let (id, limits) = (EventId::new(now), Limits { endpoint, worker: self.worker });
         let taken = match insert(conn, id, event, &deliveries, limits, now).await {
             Ok(Some(taken)) => taken,
             Ok(None) => {
+                self.in_the_way.seen(company, Instant::now());
                 self.notifier.committed();
                 return Ok(Some(id));
             }
             Err(error) => {
-                if is_unavailable(&error) {
-                    launcher.give_back(deliveries);
-                }
+                launcher.give_back(deliveries);
                 return Err(error);
             }
         };
