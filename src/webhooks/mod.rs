@@ -24,6 +24,7 @@
 //! delivering                       what a process delivers with, for all its databases
 //! metrics                          what is counted of attempts, deliveries and permits
 //! launching                        who sends what a publisher has taken into flight
+//! in_the_way                       for whom a publisher need not try that
 //! sending  forwarding  permits     one signed POST; the headers of an event sent outside the hub; how many POSTs at a time
 //! progress  colleagues             when the worker has last completed a round; which other workers are alive
 //! tracks                           the connections on which deliveries are moved
@@ -92,6 +93,7 @@ mod follow_up;
 mod forwarding;
 mod health;
 mod hooks;
+mod in_the_way;
 mod latency;
 mod launching;
 mod metrics;

@@ -18,7 +18,7 @@ use crate::resources::ResourceState;
 use crate::webhooks::colleagues::Colleagues;
 use crate::webhooks::delivering::Delivering;
 use crate::webhooks::endpoint::EndpointCache;
-use crate::webhooks::engine::fan_out::InTheWay;
+use crate::webhooks::in_the_way::InTheWay;
 use crate::webhooks::launching::Launching;
 use crate::webhooks::metrics::Metrics;
 use crate::webhooks::progress::Progress;

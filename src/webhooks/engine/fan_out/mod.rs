@@ -7,7 +7,6 @@
 //!
 //! An event that nothing is in the way of is never in the outbox: [`publishing`] fans it out while it is published.
 
-mod in_the_way;
 mod publishing;
 mod queries;
 
@@ -15,7 +14,6 @@ use tokio::sync::watch;
 
 use crate::kernel::ids::{CompanyId, EventId, SubscriptionId};
 use crate::kernel::traces::Moment;
-pub use crate::webhooks::engine::fan_out::in_the_way::InTheWay;
 use crate::webhooks::engine::fan_out::queries::Limits;
 use crate::webhooks::permits::Shares;
 use crate::webhooks::tracks::Track;
