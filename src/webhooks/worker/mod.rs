@@ -26,6 +26,7 @@
 
 mod ahead;
 mod claimer;
+mod collector;
 mod dispatcher;
 mod fan_out;
 mod heart;
