@@ -59,6 +59,10 @@ pub const DATABASE: &str = "portico";
 
 /// How long a previous process on the same data may take to stop.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long its server may take, which ends once it has written everything to a disk that may be busy.
+const SHUTDOWN_LIMIT: Duration = Duration::from_mins(1);
+/// The pause between two questions to such a server, each of which costs it a process.
+const SHUTDOWN_POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The poll interval; a start takes 30 ms.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
@@ -175,16 +179,20 @@ fn open_log(log: &Path) -> Result<File, PostgresError> {
 /// Waits for the server of a previous process to end. That process has ended, because this one holds its lock. Its server may still
 /// be flushing data or, without a parent-death signal, still be running.
 fn await_predecessor(cluster: &Cluster, socket: &SocketDirectory) {
-    let deadline = Instant::now() + WAIT_TIMEOUT;
+    let begun = Instant::now();
     while let Some(predecessor) = cluster.postmaster()
         // Also true if another process got the same id after a power failure; PostgreSQL itself distinguishes the two cases.
         && kill(predecessor.process, None).is_ok()
-        && Instant::now() < deadline
     {
         // Only a running server responds in this directory, so the process id is its own.
-        if socket.is_answered() {
+        let responds = socket.is_answered();
+        let (limit, pause) = if responds { (SHUTDOWN_LIMIT, SHUTDOWN_POLL_INTERVAL) } else { (WAIT_TIMEOUT, POLL_INTERVAL) };
+        if begun.elapsed() >= limit {
+            return;
+        }
+        if responds {
             let _ = kill(predecessor.process, Signal::SIGINT);
         }
-        thread::sleep(POLL_INTERVAL);
+        thread::sleep(pause);
     }
 }

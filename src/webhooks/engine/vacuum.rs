@@ -17,7 +17,8 @@ use crate::webhooks::Webhooks;
 
 /// How often the worker looks for tables to vacuum.
 const VACUUM_INTERVAL: Duration = Duration::from_secs(5);
-/// Rows that a transaction may still see are not removed. While one has been open for longer than this, the tables wait for autovacuum.
+/// Rows that a transaction may still see are not removed. While one of this database has been open for longer than this, the tables wait for
+/// autovacuum. Those of other databases of the server see none of the rows.
 const LONG_TRANSACTION: TimeDelta = TimeDelta::seconds(5);
 /// A table is vacuumed when at least this many of its rows are dead, and a fifth as many as are alive.
 const MIN_DEAD_ROWS: i64 = 20_000;
@@ -52,7 +53,8 @@ async fn tables_to_vacuum(conn: &mut Connection) -> Result<Vec<String>, sqlx::Er
            where relid in ('outbox'::regclass, 'waiting'::regclass, 'in_flight'::regclass) and n_dead_tup >= greatest($1, n_live_tup / 5)
            and not exists (
                select from pg_stat_activity
-               where backend_type = 'client backend' and backend_xmin is not null and xact_start < now() - $2::interval
+               where datname = current_database() and backend_type = 'client backend' and backend_xmin is not null
+               and xact_start < now() - $2::interval
            )
            order by relname"#,
         MIN_DEAD_ROWS,

@@ -191,8 +191,10 @@ async fn listen(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>) {
 
 async fn forward_notifications(webhooks: &Webhooks, wake: &Wake) -> Result<(), sqlx::Error> {
     let mut notifications = Notifications::listen(&webhooks.worker_pool, &[events::PUBLISHED, RESUMED]).await?;
-    // Events can be published before `listen` takes effect or between two connections, so wake once before the first notification.
+    // Events can be published and webhooks resumed before `listen` takes effect or between two connections, so wake once before the first
+    // notification.
     wake.notified();
+    wake.resumed();
     loop {
         let notification = notifications.next().await?;
         // The dispatcher already knows of the events that this instance committed.

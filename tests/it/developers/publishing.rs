@@ -97,7 +97,9 @@ async fn when_connections_are_cut_publishing_goes_on_with_others_and_loses_nothi
     let world = World::new().await;
     let order = world.sample("order.created");
     world.publish_outside(order.clone()).await.ok(201);
-    let cut = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
+    // It waits until they have ended.
+    let cut =
+        "select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
     sqlx::query(cut).execute(&world.pool).await.unwrap();
     let mut answers = Vec::new();
     for _ in 0..6 {

@@ -331,5 +331,7 @@ async fn a_key_that_was_revoked_comes_back_to_no_stream() {
     let mut open = world.stream_of(&key, "", None).await;
     sqlx::query("update api_keys set revoked_at = $1").bind(world.clock.now()).execute(&world.pool).await.unwrap();
     in_time("the stream ends", async { while open.chunk().await.unwrap().is_some() {} }).await;
+    // Looked-up rows are cached for one second.
+    world.pass(TimeDelta::seconds(1));
     Answer::read(world.stream_of(&key, "", None).await).await.refused(401, "api_key_invalid");
 }

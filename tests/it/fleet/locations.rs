@@ -97,7 +97,8 @@ async fn of_many_positions_in_any_order_the_latest_is_where_a_driver_is() {
 
 #[tokio::test]
 async fn reporting_loses_no_change_that_is_made_beside_it() {
-    let world = World::new().await;
+    // The changes wait for each other, and the last should not be refused because it has waited for its turn for too long.
+    let world = World::with(&[("companies.concurrent_requests", "1000")]).await;
     let driver = world.driver("Ada").await;
     let reports = (0..20).map(|n| {
         let body = json!({ "latitude": n, "longitude": 1 });

@@ -305,7 +305,7 @@ async fn a_customer_missing_at_the_provider_is_created_again() {
 #[tokio::test]
 async fn a_creation_with_a_lost_response_does_not_block_a_new_name() {
     let provider = CardProvider::start().await;
-    let world = provider.world(&[("providers.card.timeout", "1s")]).await;
+    let world = provider.world(&[("providers.card.timeout", "3s")]).await;
     let ada = ada(&world).await;
     // The provider creates the customer, but its response exceeds the timeout.
     provider.take(Duration::from_secs(20));

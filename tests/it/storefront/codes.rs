@@ -177,8 +177,7 @@ async fn guesses_in_another_store_reach_no_code_of_this_one() {
 
 #[tokio::test]
 async fn two_hundred_parallel_wrong_guesses_are_counted_and_five_compared() {
-    // On a busy machine the last one waits long for a connection.
-    let world = World::with(&[("database.acquire_timeout", "60s")]).await;
+    let world = World::new().await;
     world.register(PHONE).await;
     world.pass(TimeDelta::minutes(2));
     let asked = world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await;

@@ -1,6 +1,7 @@
 //! Signing in by identity and password: decisions, section 3 (`login`).
 
 use std::pin::pin;
+use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 use futures::future::join_all;
@@ -92,10 +93,14 @@ async fn forty_parallel_wrong_passwords_are_ten_comparisons() {
 async fn parallel_right_passwords_are_not_refused_as_wrong_ones() {
     let world = World::new().await;
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
-    // Of one client: they wait for each other.
-    let body = json!({ "identity": EMAIL, "password": PASSWORD });
+    // Of one client: eight are compared at a time, and the others wait for them, but on a slow machine not for longer than three seconds.
+    let (body, sent) = (json!({ "identity": EMAIL, "password": PASSWORD }), Instant::now());
     let answers = join_all((0..16).map(|_| world.storefront("customers/login").from("203.0.113.9").json(&body).send())).await;
-    assert!(answers.iter().all(|answer| answer.status == 200));
+    let is_slow = sent.elapsed() >= Duration::from_secs(3);
+    assert!(answers.iter().filter(|answer| answer.status == 200).count() >= if is_slow { 8 } else { 16 });
+    for answer in answers.into_iter().filter(|answer| answer.status != 200) {
+        answer.refused(503, "overloaded");
+    }
     // Of thirty clients: ten are compared at a time, and the others are told to come back at once.
     let answers = join_all((0..30).map(|_| login(&world, EMAIL, PASSWORD))).await;
     assert!(answers.iter().filter(|answer| answer.status == 200).count() >= 10);

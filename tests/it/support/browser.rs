@@ -31,6 +31,9 @@ const ARGUMENTS: [&str; 9] = [
     "--disable-sync",
 ];
 
+/// How long a script may take, in milliseconds. Usually it is half a minute, in which a busy machine does not look through a long page.
+const SCRIPT_TIMEOUT: u32 = 300_000;
+
 /// The rules of accessibility.
 const AXE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/axe/node_modules/axe-core/axe.min.js");
 
@@ -102,6 +105,7 @@ impl Browser {
                 "prefs": { "profile.managed_default_content_settings.javascript": if runs_scripts { 1 } else { 2 } },
             },
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
+            "timeouts": { "script": SCRIPT_TIMEOUT },
         });
         let driver_address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let client = ClientBuilder::new(HttpConnector::new())

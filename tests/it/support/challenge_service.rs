@@ -100,6 +100,8 @@ impl ChallengeService {
             ("storefront.challenge.site_key", SITE_KEY),
             ("storefront.challenge.secret", SECRET),
             ("storefront.challenge.hostnames", HOST),
+            // A story that means the timeout sets it.
+            ("storefront.challenge.timeout", "1m"),
         ];
         World::with(&[&settings, changes].concat()).await
     }

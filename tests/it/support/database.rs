@@ -17,6 +17,7 @@ use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use url::Url;
 
 use crate::support::server::Server;
+use crate::support::waiting::until;
 use crate::support::{World, portable};
 
 static SERVER: OnceLock<Server> = OnceLock::new();
@@ -44,8 +45,9 @@ fn drop_databases() -> Sender<String> {
     let (sender, names) = mpsc::channel();
     on_a_connection(async move |conn| {
         for name in names {
-            // A program that the story has started may not have noticed its end yet.
-            conn.execute(AssertSqlSafe(format!("drop database if exists {name} with (force)"))).await.unwrap();
+            // A program that the story has started may not have noticed its end yet. The server waits five seconds for the sessions that it ends.
+            let statement = format!("drop database if exists {name} with (force)");
+            until("the database is dropped", async || conn.execute(AssertSqlSafe(statement.as_str())).await.is_ok()).await;
         }
     });
     sender

@@ -2,7 +2,6 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::iter;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::Path;
 use std::process::Command;
@@ -20,9 +19,17 @@ use crate::support::database::{migrate_portably, pool};
 use crate::support::proxy::percent_decode;
 use crate::support::waiting::until;
 
-/// A server that stands still.
+/// Processes of a server that stand still.
 #[must_use]
 pub struct Frozen(Vec<Pid>);
+
+impl Frozen {
+    /// Stops one process until the result is dropped.
+    pub fn process(id: Pid) -> Self {
+        kill(id, Signal::SIGSTOP).unwrap();
+        Self(vec![id])
+    }
+}
 
 impl Drop for Frozen {
     fn drop(&mut self) {
@@ -68,6 +75,12 @@ impl OwnPostgres {
         let settings = Settings { data_dir: directory.path().to_owned(), durable: true, max_connections: 50 };
         let mut this = Self { settings, server: None, _directory: directory };
         this.come_back().await;
+        // A process that ends takes nothing back from the system, so no statement need wait for a disk that others are writing to.
+        let mut conn = PgConnection::connect(&this.url()).await.unwrap();
+        for sql in ["alter system set fsync = off", "select pg_reload_conf()"] {
+            conn.execute(sql).await.unwrap();
+        }
+        conn.close().await.unwrap();
         migrate_portably(&this.url()).await;
         this
     }
@@ -167,14 +180,20 @@ impl OwnPostgres {
     /// Stops all processes of the server in the middle of what they do, until the result is dropped.
     pub fn freeze(&self) -> Frozen {
         let postmaster = self.postmaster();
-        let children = fs::read_to_string(format!("/proc/{postmaster}/task/{postmaster}/children")).unwrap();
-        let children = children.split_whitespace().map(|child| Pid::from_raw(child.parse().unwrap()));
-        let processes: Vec<_> = iter::once(postmaster).chain(children).collect();
-        for process in &processes {
-            // A process that has just ended does nothing either.
-            let _ = kill(*process, Signal::SIGSTOP);
+        // The first begins no others once it stands still.
+        let (mut frozen, mut moving) = (Frozen(Vec::new()), vec![postmaster]);
+        while !moving.is_empty() {
+            for process in moving {
+                // A process that has just ended does nothing either.
+                let _ = kill(process, Signal::SIGSTOP);
+                frozen.0.push(process);
+            }
+            // The list lacks some while others end, so it is read until it names no new ones.
+            let children = fs::read_to_string(format!("/proc/{postmaster}/task/{postmaster}/children")).unwrap();
+            let children = children.split_whitespace().map(|child| Pid::from_raw(child.parse().unwrap()));
+            moving = children.filter(|child| !frozen.0.contains(child)).collect();
         }
-        Frozen(processes)
+        frozen
     }
 
     fn postmaster(&self) -> Pid {
@@ -191,7 +210,7 @@ impl OwnPostgres {
         self.server.take().unwrap().stop().await;
     }
 
-    /// Kills the server without a shutdown: what was not on disk is lost.
+    /// Kills the server without a shutdown: what it has not written yet is lost.
     pub async fn crash(&mut self) {
         kill(self.postmaster(), Signal::SIGQUIT).unwrap();
         self.go_away().await;

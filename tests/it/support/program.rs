@@ -13,6 +13,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, Command};
+use tokio::task::JoinHandle;
 
 use crate::support::waiting::in_time;
 
@@ -118,6 +119,8 @@ fn listening(line: &str) -> Option<SocketAddr> {
 pub struct Service {
     pub address: SocketAddr,
     log: Arc<Mutex<String>>,
+    /// Ends with the log.
+    reading: JoinHandle<()>,
     child: Child,
 }
 
@@ -166,8 +169,8 @@ impl Service {
             panic!("the service did not start: {}", log.lock().unwrap());
         };
         let address = in_time("the service listens", listening).await;
-        keep_reading(lines, Arc::clone(&log));
-        Self { address, log, child }
+        let reading = keep_reading(lines, Arc::clone(&log));
+        Self { address, log, reading, child }
     }
 
     /// The log of the service so far.
@@ -175,7 +178,7 @@ impl Service {
         self.log.lock().unwrap().clone()
     }
 
-    /// Asks the service to stop, as a container platform does, and waits until it has. Returns whether it ended well.
+    /// Asks the service to stop, as a container platform does, and waits until it has and its log is read. Returns whether it ended well.
     pub async fn terminate(&mut self) -> bool {
         self.stop(Signal::SIGTERM).await
     }
@@ -183,7 +186,9 @@ impl Service {
     /// The same with another signal.
     pub async fn stop(&mut self, signal: Signal) -> bool {
         send(&self.child, signal);
-        in_time("the service has stopped", self.child.wait()).await.unwrap().success()
+        let ended = in_time("the service has stopped", self.child.wait()).await.unwrap();
+        in_time("its log has ended", &mut self.reading).await.unwrap();
+        ended.success()
     }
 
     /// Ends the service as the kernel does that is out of memory: it learns nothing of it.
@@ -229,11 +234,11 @@ fn append(log: &Mutex<String>, line: &str) {
 }
 
 /// Drains the log pipe: a process that logs into a full pipe blocks.
-fn keep_reading(mut lines: Lines<BufReader<ChildStderr>>, log: Arc<Mutex<String>>) {
-    #[expect(clippy::disallowed_methods, reason = "it ends with the process it listens to")]
+#[expect(clippy::disallowed_methods, reason = "it ends with the process it listens to")]
+fn keep_reading(mut lines: Lines<BufReader<ChildStderr>>, log: Arc<Mutex<String>>) -> JoinHandle<()> {
     tokio::spawn(async move {
         while let Ok(Some(line)) = lines.next_line().await {
             append(&log, &line);
         }
-    });
+    })
 }

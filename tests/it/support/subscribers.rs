@@ -165,6 +165,10 @@ impl World {
 
     /// Runs the worker for everything that is due; returns the number of POSTs.
     pub async fn deliver(&self) -> usize {
+        // What is being fanned out by itself at this moment would be passed over.
+        if self.fans_out.is_completed() {
+            self.everything_is_fanned_out().await;
+        }
         self.state.webhooks.run_due().await.unwrap()
     }
 

@@ -26,7 +26,8 @@ async fn quick_at_first(then: impl IntoIterator<Item = Reply>) -> (World, Receiv
     ])
     .await;
     let receiver = world.endpoint("quick.test").await;
-    world.subscribe(&receiver, json!({ "events": ["order.created"] })).await;
+    // What is answered when the story says so must not time out before.
+    world.subscribe(&receiver, json!({ "events": ["order.created"], "timeout": 30 })).await;
     receiver.will(repeat_n(Reply::status(200), QUICK).chain(then));
     world.make_deliveries(BACKLOG).await;
     world.state.webhooks.start_worker(&world.lifecycle);

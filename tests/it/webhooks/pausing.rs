@@ -5,6 +5,7 @@ use futures::future::join_all;
 use portico::callers::Caller;
 use reqwest::Method;
 use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -166,6 +167,25 @@ async fn an_endpoint_that_is_paused_amid_its_backlog_is_not_refilled_and_goes_on
     assert_eq!((receiver.count(), world.waiting().await), (2, 18));
     world.act(&webhook, "resume").await;
     receiver.waits_for(20).await;
+}
+
+#[tokio::test]
+async fn a_webhook_that_is_resumed_while_the_worker_hears_nothing_goes_on_when_it_listens_again() {
+    let world = World::with(&[("webhooks.poll_interval", "1h")]).await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    let (other, _) = world.subscriber("other.test").await;
+    world.act(&webhook, "pause").await;
+    world.make_deliveries(3).await;
+    world.state.webhooks.start_worker(&world.lifecycle);
+    other.waits_for(3).await;
+    until("the others are recorded", async || world.count("select count(*) from in_flight").await == 0).await;
+    // What it says last: that it listens, or that it still hears the server.
+    let listening = "from pg_stat_activity where datname = current_database() and (query ilike 'listen%' or query = 'select 1')";
+    let cut = format!("select count(*) from (select pg_terminate_backend(pid, 10000) as ended {listening}) as cut where ended");
+    let cut = async || sqlx::query_scalar::<_, i64>(AssertSqlSafe(cut.clone())).fetch_one(&world.pool).await.unwrap();
+    until("the connection that listens is cut", async || cut().await == 1).await;
+    world.act(&webhook, "resume").await;
+    receiver.waits_for(3).await;
 }
 
 #[tokio::test]

@@ -32,9 +32,12 @@ async fn while_the_disk_is_full_readiness_says_so_and_with_room_everything_works
     let clients = load::during(&world, &card, async |load| {
         load.flows().await;
         disk.fill();
-        until("readiness says so", async || ready().await.status == 503).await;
-        let refusal = ready().await;
-        assert!(refusal.body["detail"].as_str().unwrap().contains("disk"), "{refusal:?}");
+        // Busy with that, the machine may be late for a check, which is another reason.
+        until("readiness says so", async || {
+            let answer = ready().await;
+            answer.status == 503 && answer.body["detail"].as_str().unwrap().contains("disk")
+        })
+        .await;
         // Pages that are there already still take rows for a while.
         until("orders are refused", async || order().await.body["code"] == "database_unavailable").await;
         world.request(Method::GET, "/healthz").send().await.ok(200);

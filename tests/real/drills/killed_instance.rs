@@ -94,13 +94,15 @@ impl Shop {
     }
 
     /// Publishes one event after the other until it is told to stop; returns how many were acknowledged. What gets no answer is sent
-    /// again to the next instance, with the same key.
+    /// again to the next instance, with the same key, also when it is told to stop: it may be published.
     async fn publish(&self, client: usize) -> i64 {
-        let (http, mut acknowledged) = (Client::builder().no_proxy().build().unwrap(), 0);
-        while !self.done.is_cancelled() {
+        let (http, mut acknowledged, mut is_answered) = (Client::builder().no_proxy().build().unwrap(), 0, true);
+        while !self.done.is_cancelled() || !is_answered {
             let body = json!({ "event": "driver.online", "data": self.sample, "idempotency_key": format!("{client}-{acknowledged}") });
             let url = format!("http://{}/developers/int/v1/events", self.next());
-            match http.post(url).bearer_auth(&self.key).json(&body).send().await {
+            let answer = http.post(url).bearer_auth(&self.key).json(&body).send().await;
+            is_answered = answer.is_ok();
+            match answer {
                 Ok(answer) => {
                     assert!([200, 201].contains(&answer.status().as_u16()), "{answer:?}");
                     acknowledged += 1;

@@ -10,6 +10,7 @@ use sqlx::Executor;
 use crate::support::World;
 use crate::support::database;
 use crate::support::receiver::Receiver;
+use crate::support::waiting::in_time;
 
 /// A transaction that has read all three tables and sees them as they were.
 async fn reader(world: &World) -> Transaction<'static> {
@@ -69,6 +70,19 @@ async fn beside_traffic<T>(world: &World, housekeeping: impl Future<Output = T>)
     futures::join!(housekeeping, traffic).0
 }
 
+/// The first run of housekeeping that finds its moment: on a busy machine each transaction of the traffic lasts, and so may put it off.
+async fn maintained(world: &World) -> Result<(), HousekeepingError> {
+    let maintaining = async {
+        loop {
+            match world.state.webhooks.maintain_partitions().await {
+                Err(HousekeepingError::InUse(_)) => {}
+                ended => return ended,
+            }
+        }
+    };
+    in_time("housekeeping finds its moment", maintaining).await
+}
+
 fn is_put_off(result: Result<(), HousekeepingError>, table: &str) -> bool {
     matches!(result, Err(HousekeepingError::InUse(used)) if used == table)
 }
@@ -108,7 +122,7 @@ async fn nobody_waits_while_a_reader_keeps_new_days_from_being_added() {
 #[tokio::test]
 async fn what_is_kept_is_seen_once_at_every_moment_while_its_day_is_dropped() {
     let (world, _receiver) = world_with_an_expired_day().await;
-    beside_traffic(&world, world.state.webhooks.maintain_partitions()).await.unwrap();
+    beside_traffic(&world, maintained(&world)).await.unwrap();
     assert_eq!(tables(&world).await, OF_WHAT_IS_KEPT);
 }
 
@@ -120,7 +134,7 @@ async fn what_is_interrupted_after_a_day_was_detached_is_finished_by_the_next_ru
                             begin if to_regclass('deliveries_20260521') is null then raise 'interrupted'; end if; end $$;
                         create event trigger interruption on ddl_command_start when tag in ('DROP TABLE') execute function interrupt()";
     world.pool.execute(sqlx::raw_sql(interruption)).await.unwrap();
-    let interrupted = beside_traffic(&world, world.state.webhooks.maintain_partitions()).await;
+    let interrupted = beside_traffic(&world, maintained(&world)).await;
     assert!(matches!(interrupted, Err(HousekeepingError::Database(_))));
     let left = ["attempts_20260521", "deliveries_20260521_expired", "deliveries_20260521_kept", "events_20260521", "feed_20260521"];
     assert_eq!(tables(&world).await, left);

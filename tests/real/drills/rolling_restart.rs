@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::join_all;
+use portico::kernel::lifecycle::Lifecycle;
 use reqwest::Client;
 use serde_json::json;
 use tokio::time::sleep;
@@ -29,16 +30,21 @@ struct Proxy {
 }
 
 impl Proxy {
-    async fn follow_readiness(&self) {
+    /// Follows the readiness of one instance until it is removed. Each is asked by itself: one that takes long hides nothing of another one.
+    async fn follow_readiness(self: Arc<Self>, instance: SocketAddr) {
         let http = Client::builder().no_proxy().build().unwrap();
-        while !self.done.load(Ordering::Relaxed) {
-            let instances = self.instances.lock().unwrap().clone();
-            let asked = instances.into_iter().map(|instance| {
-                let asking = http.get(format!("http://{instance}/readyz")).send();
-                async move { asking.await.is_ok_and(|answer| answer.status() == 200).then_some(instance) }
-            });
-            *self.ready.lock().unwrap() = join_all(asked).await.into_iter().flatten().collect();
+        while self.instances.lock().unwrap().contains(&instance) {
+            let answer = http.get(format!("http://{instance}/readyz")).send().await;
+            self.note(instance, answer.is_ok_and(|answer| answer.status() == 200));
             sleep(PROBE_INTERVAL).await;
+        }
+    }
+
+    fn note(&self, instance: SocketAddr, is_ready: bool) {
+        let mut ready = self.ready.lock().unwrap();
+        ready.retain(|other| *other != instance);
+        if is_ready {
+            ready.push(instance);
         }
     }
 
@@ -77,30 +83,27 @@ async fn publish(proxy: Arc<Proxy>, key: String, body: serde_json::Value) -> (i6
 async fn no_request_fails_while_instances_are_replaced_behind_a_proxy_that_follows_their_readiness() {
     let world = World::new().await;
     let settings = [("database.url", world.database.as_str()), ("http.shutdown_delay", "5s")];
-    let proxy = Arc::<Proxy>::default();
+    let (proxy, following) = (Arc::<Proxy>::default(), Lifecycle::default());
     let start = async || {
         let service = Service::start(&settings).await;
         proxy.instances.lock().unwrap().push(service.address);
+        following.spawn(Arc::clone(&proxy).follow_readiness(service.address));
         proxy.is_sent_to(service.address).await;
         service
     };
     let sample = &world.state.developers.catalogue.find("driver.online").unwrap().sample;
     let body = json!({ "event": "driver.online", "data": sample });
+    let mut instances = [start().await, start().await];
+    let clients = (0..CLIENTS).map(|_| publish(Arc::clone(&proxy), world.api_key.clone(), body.clone()));
     let replacing = async {
-        let mut instances = [start().await, start().await];
-        let clients = (0..CLIENTS).map(|_| publish(Arc::clone(&proxy), world.api_key.clone(), body.clone()));
-        let replacing = async {
-            for instance in &mut instances {
-                let mut former = std::mem::replace(instance, start().await);
-                assert!(former.terminate().await, "{}", former.log());
-                proxy.instances.lock().unwrap().retain(|instance| *instance != former.address);
-            }
-            proxy.done.store(true, Ordering::Relaxed);
-        };
-        let (answers, ()) = tokio::join!(join_all(clients), replacing);
-        answers
+        for instance in &mut instances {
+            let mut former = std::mem::replace(instance, start().await);
+            assert!(former.terminate().await, "{}", former.log());
+            proxy.instances.lock().unwrap().retain(|instance| *instance != former.address);
+        }
+        proxy.done.store(true, Ordering::Relaxed);
     };
-    let (answers, ()) = tokio::join!(replacing, proxy.follow_readiness());
+    let (answers, ()) = tokio::join!(join_all(clients), replacing);
     let failures: Vec<_> = answers.iter().flat_map(|(_, failures)| failures).collect();
     let acknowledged: i64 = answers.iter().map(|(acknowledged, _)| acknowledged).sum();
     assert!(failures.is_empty() && acknowledged > 100, "{acknowledged} were acknowledged, and these failed: {failures:?}");

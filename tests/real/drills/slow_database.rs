@@ -31,7 +31,7 @@ async fn with_a_slow_database_everything_takes_longer_and_works() {
         proxy.delay_answers(SLOW);
         load.flows().await;
         login(&world, EMAIL, PASSWORD).await.ok(200);
-        world.request(Method::GET, "/readyz").send().await.ok(200);
+        until("the instance is ready", async || world.request(Method::GET, "/readyz").send().await.status == 200).await;
         load.flows().await;
     })
     .await;

@@ -51,7 +51,7 @@ async fn what_is_repeated_while_the_database_stands_still_takes_effect_once_and_
 #[tokio::test]
 async fn what_was_refused_while_the_database_stood_still_is_not_published_afterwards() {
     let database = OwnPostgres::start().await;
-    let world = World::on(&database.url(), &[("database.statement_timeout", "1s")]).await;
+    let world = World::on(&database.url(), &[]).await;
     let sample = &world.state.developers.catalogue.find("driver.online").unwrap().sample;
     let publish = async || world.developers(Method::POST, "events", json!({ "event": "driver.online", "data": sample })).await;
     // What these leave behind are connections that nobody asks first whether they are there: the server gets statements that it does not

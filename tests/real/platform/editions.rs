@@ -71,8 +71,8 @@ async fn an_older_version_works_with_a_newer_schema_that_lacks_nothing() {
     assert!(migrated.status.success() && words.contains("migrated by a newer version of Portico"), "{words}");
     let service = Service::start_with(&["--migrate"], &settings).await;
     assert!(service.log().contains("this version works with it"), "{}", service.log());
-    let ready = reqwest::get(format!("http://{}/readyz", service.address)).await.unwrap();
-    assert_eq!(ready.status(), 200);
+    let readyz = format!("http://{}/readyz", service.address);
+    until("the service is ready", async || reqwest::get(&readyz).await.unwrap().status() == 200).await;
     world.request(Method::GET, "/readyz").send().await.ok(200);
 }
 

@@ -40,7 +40,7 @@ async fn the_log_contains_no_credentials_and_no_personal_data() {
     let (provider, mut settings) = twilio::provider(twilio::accepted()).await;
     settings.extend([("database.url", world.database.clone()), ("mail.smtp_url", mails.url()), ("log.filter", "debug".to_owned())]);
     let settings: Vec<_> = settings.iter().map(|(key, value)| (*key, value.as_str())).collect();
-    let service = Service::start(&settings).await;
+    let mut service = Service::start(&settings).await;
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let send = async |method: Method, path: &str, token: &str, body: Value| {
         let request = http.request(method, format!("http://{}/storefront/v1/customers{path}", service.address));
@@ -73,6 +73,7 @@ async fn the_log_contains_no_credentials_and_no_personal_data() {
     let me = send(Method::GET, "/me", &token(&ada), json!({})).await;
     assert_eq!(me["email"], EMAIL);
 
+    assert!(service.terminate().await);
     let log = service.log();
     assert!(log.contains("request completed"), "the log has no requests: {log}");
     let personal = [EMAIL, PHONE, &PHONE[1..], "Ada Byron"];

@@ -30,8 +30,21 @@ const MOST_SERIES: usize = 20_000;
 struct Scrape(String);
 
 impl Scrape {
-    /// Asks for the metrics. The figures of the database are new ones.
+    /// Asks for the metrics. The figures of the database are new ones, for which it has two seconds: a busy one is asked again.
     async fn of(world: &World) -> Self {
+        let told = async {
+            loop {
+                let scrape = Self::at_once(world).await;
+                if scrape.value("portico_database_up") == Some(1.0) {
+                    return scrape;
+                }
+            }
+        };
+        in_time("the database tells its figures", told).await
+    }
+
+    /// Asks for the metrics once, whether the database tells its figures or not.
+    async fn at_once(world: &World) -> Self {
         let request = Request::get("/metrics").body(Body::empty()).unwrap();
         let response = Metrics::new(world.state.clone()).router().oneshot(request).await.unwrap();
         assert_eq!(response.status(), StatusCode::OK);
@@ -191,7 +204,7 @@ async fn without_the_database_only_its_figures_are_absent() {
     world.request(Method::GET, "/healthz").send().await.ok(200);
     database.go_away().await;
     // It comes back when the metrics have been told.
-    let scrape = in_time("the metrics are told", Scrape::of(&world)).await;
+    let scrape = in_time("the metrics are told", Scrape::at_once(&world)).await;
     assert_eq!(scrape.value("portico_database_up"), Some(0.0));
     assert_eq!(scrape.value("portico_outbox_events"), None);
     assert!(!scrape.series().any(|series| series.starts_with("portico_webhook_deliveries_waiting")), "{}", scrape.0);
@@ -224,7 +237,8 @@ async fn the_guide_lists_every_metric() {
 
 #[tokio::test]
 async fn the_metrics_are_where_the_setting_says_and_nowhere_else() {
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    // Nobody else takes a port of this address between the look and the start.
+    let free = TcpListener::bind("127.0.0.3:0").unwrap().local_addr().unwrap().to_string();
     let world = World::new().await;
     let mut service = Service::start(&[("database.url", &world.database), ("http.admin_listen", &free)]).await;
     let get = async |url: String| reqwest::get(url).await.unwrap();

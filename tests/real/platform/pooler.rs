@@ -69,9 +69,14 @@ async fn behind_a_pooler_in_transaction_mode_many_requests_share_a_few_sessions(
     let Some((world, _pooler)) = pooled(&[]).await else { return };
     let (receiver, _) = world.subscriber("shop.test").await;
     world.state.webhooks.start_worker(&world.lifecycle);
-    let answered = join_all((0..20).map(|_| session(&world.pool, 0.02))).await;
-    let sessions: BTreeSet<_> = answered.into_iter().map(Result::unwrap).collect();
-    assert_eq!(sessions.len(), SESSIONS as usize);
+    // On a busy machine the first session has answered all of them before there is another one.
+    until("they share all sessions", async || {
+        let answered = join_all((0..20).map(|_| session(&world.pool, 0.02))).await;
+        let sessions: BTreeSet<_> = answered.into_iter().map(Result::unwrap).collect();
+        assert!(sessions.len() <= SESSIONS as usize, "{sessions:?}");
+        sessions.len() == SESSIONS as usize
+    })
+    .await;
 
     let signed_in = world.register(PHONE).await;
     let orders = try_join_all((0..20).map(|number| {
@@ -91,7 +96,7 @@ async fn behind_a_pooler_in_transaction_mode_many_requests_share_a_few_sessions(
 
 #[tokio::test]
 async fn behind_a_pooler_in_transaction_mode_settings_hold_for_each_transaction_and_for_nobody_else() {
-    let Some((world, pooler)) = pooled(&[]).await else { return };
+    let Some((world, pooler)) = pooled(&[("database.statement_timeout", "5s")]).await else { return };
     assert_eq!(settings(&world.pool).await, "5s UTC off");
     let mut transaction = world.pool.begin().await.unwrap();
     let within: String = sqlx::query_scalar(SETTINGS).fetch_one(&mut *transaction).await.unwrap();
@@ -112,7 +117,7 @@ async fn behind_a_pooler_in_transaction_mode_settings_hold_for_each_transaction_
 
 #[tokio::test]
 async fn behind_a_pooler_in_transaction_mode_what_fails_or_is_given_up_leaves_nothing_behind() {
-    let Some((world, _pooler)) = pooled(&[("database.statement_timeout", "2s")]).await else { return };
+    let Some((world, _pooler)) = pooled(&[]).await else { return };
     let count = async || sqlx::query_scalar::<_, i64>("select count(*) from companies").fetch_one(&world.pool).await.unwrap();
     let before = count().await;
     assert!(took_too_long(&session(&world.pool, 600.0).await.unwrap_err()));
