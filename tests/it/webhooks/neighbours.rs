@@ -42,8 +42,10 @@ async fn a_company_whose_endpoints_are_slow_leaves_permits_for_others() {
         world.publish_for(other, "order.created").await;
         prompt.waits_for(count).await;
     }
-    // Fewer on a machine so slow that the first have timed out meanwhile.
-    assert!(in_flight_of(&world, world.company).await <= 16, "four times what is free");
+    // Each is missing at most that has timed out meanwhile, on a slow machine.
+    let in_flight = in_flight_of(&world, world.company).await;
+    let timed_out = world.count("select count(*) from attempts where error = 'timeout'").await;
+    assert!((16 - timed_out..=16).contains(&in_flight), "four times what is free: {in_flight}, and {timed_out} have timed out");
 }
 
 /// Holds the row of the webhook that the last slice of a company's fan-out comes to, so that it stands still.
