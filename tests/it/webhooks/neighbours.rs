@@ -111,7 +111,7 @@ async fn a_company_whose_claims_stand_still_delays_nobody() {
     sqlx::query(sql).bind(world.company.uuid()).execute(&mut *held).await.unwrap();
     world.state.webhooks.start_worker(&world.lifecycle);
     let stands_still = "select count(*) from pg_stat_activity
-                        where datname = current_database() and wait_event_type = 'Lock' and query like '%recursive visited%'";
+                        where datname = current_database() and wait_event_type = 'Lock' and query like '%Takes due deliveries of one lane%'";
     until("the claim stands still", async || world.count(stands_still).await == 1).await;
     for round in 1..=5 {
         for _ in 0..3 {
