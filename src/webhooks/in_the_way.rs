@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::kernel::ids::CompanyId;
 
 /// How long the events of a company go the usual way after one for which something was in the way.
-const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(10);
 /// How many companies are remembered before those are forgotten for which it is over.
 const MANY: usize = 1_000;
 

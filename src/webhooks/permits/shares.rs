@@ -34,7 +34,7 @@ pub struct Shares {
     pub rooms: Vec<i32>,
 }
 
-/// What the deliveries of one event may take, of a company that has none in flight.
+/// What the deliveries of one event may take, of a company that has few in flight.
 #[derive(Debug)]
 pub struct AtOnce {
     /// One for each delivery.
@@ -60,14 +60,14 @@ impl Permits {
         Shares { free, endpoint, scarce: endpoint < most, company: as_sql(room_of_company(0, free)), holders, rooms }
     }
 
-    /// Takes permits for at most `deliveries` of one event. `None` if the company has some in flight, or if there are no permits. An endpoint may have
-    /// at most `most` in flight.
+    /// Takes permits for at most `deliveries` of one event. `None` if the company has [`FEW`] in flight, or if there are no permits. An endpoint may
+    /// have at most `most` in flight.
     pub fn take_at_once(&self, company: CompanyId, deliveries: usize, most: i32) -> Option<AtOnce> {
-        if self.in_flight(company) > 0 {
+        let (flying, free) = (self.in_flight(company), self.free());
+        if flying >= FEW {
             return None;
         }
-        let free = self.free();
-        let permits = self.take_some(Lane::Fresh, deliveries.min(room_of_company(0, free)));
+        let permits = self.take_some(Lane::Fresh, deliveries.min(room_of_company(flying, free)));
         (permits.len() > 0).then(|| AtOnce { permits, endpoint: share_of_endpoint(free, most) })
     }
 
@@ -137,14 +137,16 @@ mod tests {
     }
 
     #[test]
-    fn who_has_nothing_in_flight_may_take_some_at_once_and_leaves_as_many_to_others() {
+    fn who_has_few_in_flight_may_take_some_at_once_and_leaves_as_many_to_others() {
         let companies = [(); 2].map(|()| CompanyId::new(DateTime::UNIX_EPOCH));
         let permits = Permits::new(20);
         let mut taken = permits.take_at_once(companies[0], 16, 50).unwrap();
         assert_eq!((taken.permits.len(), taken.endpoint), (10, 5), "half of those that are free");
-        let held = taken.permits.next().unwrap().held_by(companies[0]);
+        let mut held: Vec<_> = taken.permits.by_ref().take(FEW).map(|permit| permit.held_by(companies[0])).collect();
         drop(taken);
-        assert!(permits.take_at_once(companies[0], 16, 50).is_none(), "one is in flight");
+        assert!(permits.take_at_once(companies[0], 16, 50).is_none(), "some are in flight");
+        held.pop();
+        assert!(permits.take_at_once(companies[0], 16, 50).is_some(), "few are");
         assert_eq!(permits.take_at_once(companies[1], 3, 2).map(|taken| (taken.permits.len(), taken.endpoint)), Some((3, 2)));
         drop(held);
         let _all: Vec<_> = permits.take(Lane::Fresh, 20).collect();

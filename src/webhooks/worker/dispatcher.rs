@@ -20,7 +20,7 @@ const RECHECK_DELAY: Duration = Duration::from_millis(5);
 
 /// A fan-out that took at least this many events delays the next one, so that more events gather in the outbox. The delay is one
 /// `BATCHING_DELAY` per `CROWD` events taken, and at most `MAX_BATCHING_FACTOR` times `BATCHING_DELAY`.
-const CROWD: i64 = 4;
+const CROWD: i64 = 8;
 const BATCHING_DELAY: Duration = Duration::from_millis(2);
 const MAX_BATCHING_FACTOR: i64 = 4;
 

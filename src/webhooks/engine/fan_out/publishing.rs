@@ -2,7 +2,7 @@
 //!
 //! Most events are of a company that is otherwise quiet, and for a few webhooks that could have them at once. Such an event is never in the
 //! outbox: the publisher hands its deliveries over to the worker of its instance. This is tried for an event about no record, which is
-//! published alone and whose trace is not recorded, if a worker runs here, the company has nothing in flight here, and nothing was in the way of its
+//! published alone and whose trace is not recorded, if a worker runs here, the company has few deliveries in flight here, and nothing was in the way of its
 //! events a moment ago ([`in_the_way`](crate::webhooks::in_the_way)). `publishing.sql` decides
 //! the rest under the same locks as the statement that empties the outbox, and puts the event there if anything is in the way:
 //!
