@@ -3,11 +3,12 @@
 
 use serde_json::json;
 
-use crate::drain::{Drained, drain};
+use crate::drain::{Drained, Prepare, drain, due, published};
 use crate::figures::{Aim, Figures};
 use crate::support::calls::{Caller, request};
 use crate::support::database::Database;
 use crate::support::hub;
+use crate::support::program::Program;
 use crate::support::service::Service;
 use crate::support::sink::Sink;
 use crate::support::usage::resident_mib;
@@ -15,17 +16,26 @@ use crate::support::usage::resident_mib;
 const ENDPOINTS: usize = 10;
 
 pub fn measure(figures: &mut Figures) {
+    beside_a_backlog(figures, &Program::own(), due);
+}
+
+/// The same of events that have been published and not fanned out.
+pub fn measure_from_outside(figures: &mut Figures, program: &Program) {
+    beside_a_backlog(figures, program, published);
+}
+
+fn beside_a_backlog(figures: &mut Figures, program: &Program, prepare: Prepare) {
     let due = figures.many(20_000, 2_000);
     let (waiting, finished) = (figures.many(1_000_000, 20_000), figures.many(10_000_000, 50_000));
-    let service = Service::start(&[]);
+    let service = Service::of(program, &[]);
     let sink = Sink::open(&service, ENDPOINTS);
     hub::subscribe(&service, &sink.urls, "*");
     // Both measurements follow a drain, so caches and tables are in a comparable state.
-    let Drained { service, .. } = drain(service, &sink, due);
-    let Drained { service, per_second: without } = drain(service, &sink, due);
+    let Drained { service, .. } = drain(service, &sink, due, prepare);
+    let Drained { service, per_second: without } = drain(service, &sink, due, prepare);
     put_aside(&service, &sink, waiting, finished);
-    let Drained { service, .. } = drain(service, &sink, due);
-    let Drained { service, per_second: with } = drain(service, &sink, due);
+    let Drained { service, .. } = drain(service, &sink, due, prepare);
+    let Drained { service, per_second: with } = drain(service, &sink, due, prepare);
     let parts = format!("{with:.0} deliveries/s beside {waiting} waiting and {finished} finished ÷ {without:.0} without");
     figures.show("backlog", with / without, Aim::AtLeast(0.90), &parts);
     figures.show("backlog, memory in MiB", resident_mib(&service), Aim::AtMost(100.0), "the service's process afterwards");

@@ -13,6 +13,7 @@ use crate::support::calls::{Caller, request};
 use crate::support::database::Database;
 use crate::support::load::rate;
 use crate::support::pgbench::Pgbench;
+use crate::support::program::Program;
 use crate::support::service::Service;
 
 /// The number of connections in other benchmarks, and many.
@@ -21,10 +22,21 @@ const ROUNDS: usize = 4;
 const SECRET: &str = "whsec_of_the_benchmark";
 
 pub fn measure(figures: &mut Figures) {
+    let (service, path) = of_new_payments(figures, &Program::own());
+    of_many_refunds(figures, &service, &path);
+}
+
+/// Callbacks of usual length, which every edition understands.
+pub fn measure_from_outside(figures: &mut Figures, program: &Program) {
+    of_new_payments(figures, program);
+}
+
+/// Returns the service that they were sent to, and their path.
+fn of_new_payments(figures: &mut Figures, program: &Program) -> (Service, String) {
     // The private PostgreSQL allows as many connections as the service may open; `pgbench` needs many more.
     let settings = [("PORTICO_GATEWAYS__CALLBACKS_PER_MINUTE", "4000000000"), ("PORTICO_DATABASE__MAX_CONNECTIONS", "200")];
     // Only the response is measured; delivering the events is measured elsewhere.
-    let service = Service::start(&settings).restart(&["--no-worker"]);
+    let service = Service::of(program, &settings).restart(&["--no-worker"]);
     let path = card_gateway(&service);
     let (mut payment, mut number) = (payments(&path), 0_u64);
     let mut next = || {
@@ -41,16 +53,17 @@ pub fn measure(figures: &mut Figures) {
         }
         let parts = format!("{callbacks:.0} callbacks/s ÷ {inserts:.0} inserts/s of pgbench -M prepared, {callers} connections each");
         figures.show(&format!("callbacks, {callers}"), callbacks / inserts, Aim::AtLeast(0.4), &parts);
+        figures.note(&format!("callbacks, {callers}, callbacks/s"), callbacks);
     }
     let mut database = Database::of(&service);
     let (payments, events) =
         (database.number("select count(*) from payments"), database.number("select count(*) from events where name = 'payment.succeeded'"));
     assert_eq!((payments, events), (i64::try_from(number).unwrap(), payments), "each callback creates a payment and an event");
-    of_many_refunds(figures, &service, &path);
+    (service, path)
 }
 
 /// The callbacks of one new payment after the other, to this path.
-pub fn payments(path: &str) -> impl FnMut() -> Vec<u8> {
+pub fn payments(path: &str) -> impl FnMut() -> Vec<u8> + use<> {
     let (path, mut number) = (path.to_owned(), 0_u64);
     move || {
         number += 1;

@@ -11,25 +11,31 @@ use crate::support::customers;
 use crate::support::database::Database;
 use crate::support::hub;
 use crate::support::load::rate;
+use crate::support::program::Program;
 use crate::support::publisher::Publisher;
 use crate::support::service::Service;
 use crate::support::sink::Sink;
-use crate::support::usage::cpu_seconds;
+use crate::support::usage::Cpu;
 
 const CALLERS: usize = 16;
 /// The maximum number of events per request.
 const BATCH: usize = 500;
 
 pub fn measure(figures: &mut Figures) {
-    of_events(figures);
-    of_deliveries(figures);
-    of_callbacks(figures);
+    measure_from_outside(figures, &Program::own());
     of_sign_ins(figures);
 }
 
+/// What can be measured without changing the limits of a store, which not every edition has.
+pub fn measure_from_outside(figures: &mut Figures, program: &Program) {
+    of_events(figures, program);
+    of_deliveries(figures, program);
+    of_callbacks(figures, program);
+}
+
 /// Events that nobody has subscribed to, each published and answered alone.
-fn of_events(figures: &mut Figures) {
-    let service = Service::start(&[]);
+fn of_events(figures: &mut Figures, program: &Program) {
+    let service = Service::of(program, &[]);
     let one = Publisher::of(&service).one("order.created");
     let time = figures.time(10);
     let count = "select count(*) from events";
@@ -41,9 +47,9 @@ fn of_events(figures: &mut Figures) {
 }
 
 /// Deliveries to one endpoint, with their events, published in batches.
-fn of_deliveries(figures: &mut Figures) {
+fn of_deliveries(figures: &mut Figures, program: &Program) {
     let deliveries = figures.many(50_000, 2_000);
-    let service = Service::start(&[]);
+    let service = Service::of(program, &[]);
     let sink = Sink::open(&service, 1);
     hub::subscribe(&service, &sink.urls, "*");
     let publisher = Publisher::of(&service);
@@ -60,8 +66,8 @@ fn of_deliveries(figures: &mut Figures) {
 }
 
 /// Callbacks of a card gateway, each with a payment and an event.
-fn of_callbacks(figures: &mut Figures) {
-    let service = Service::start(&[("PORTICO_GATEWAYS__CALLBACKS_PER_MINUTE", "4000000000")]);
+fn of_callbacks(figures: &mut Figures, program: &Program) {
+    let service = Service::of(program, &[("PORTICO_GATEWAYS__CALLBACKS_PER_MINUTE", "4000000000")]);
     let path = callbacks::card_gateway(&service);
     let mut next = callbacks::payments(&path);
     let time = figures.time(10);
@@ -100,7 +106,7 @@ struct Spent {
     count: i64,
     wal: i64,
     disk: i64,
-    cpu: f64,
+    cpu: Cpu,
 }
 
 impl Spent {
@@ -109,13 +115,17 @@ impl Spent {
         let before = Self::until_now(service, count);
         work();
         let after = Self::until_now(service, count);
-        Self { count: after.count - before.count, wal: after.wal - before.wal, disk: after.disk - before.disk, cpu: after.cpu - before.cpu }
+        Self {
+            count: after.count - before.count,
+            wal: after.wal - before.wal,
+            disk: after.disk - before.disk,
+            cpu: after.cpu.since(before.cpu),
+        }
     }
 
     fn until_now(service: &Service, count: &str) -> Self {
         let mut database = Database::of(service);
-        let (cpu, wal) = (cpu_seconds(service), "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint");
-        let wal = database.number(wal);
+        let (cpu, wal) = (Cpu::of(service), database.wal());
         // What has left the queue is no lasting cost.
         database.execute("vacuum");
         let disk = database.number("select sum(pg_total_relation_size(oid))::bigint from pg_class where relkind = 'r'");
@@ -126,7 +136,8 @@ impl Spent {
         let each = |spent: i64| spent as f64 / self.count as f64;
         figures.show(&format!("cost of a {unit}, bytes of WAL"), each(self.wal), Aim::Stated, &format!("{what}; {} of them", self.count));
         figures.show(&format!("cost of a {unit}, bytes on disk"), each(self.disk), Aim::Stated, "tables and indexes, vacuumed");
-        let millis = self.cpu * 1000.0 / self.count as f64;
+        let millis = self.cpu.total() * 1000.0 / self.count as f64;
         figures.show(&format!("cost of a {unit}, CPU in ms"), millis, Aim::Stated, "of the service and PostgreSQL");
+        self.cpu.note(figures, &format!("cost of a {unit}"), self.count as f64);
     }
 }

@@ -9,11 +9,12 @@ use crate::figures::{Aim, Figures, millis};
 use crate::neighbours::Neighbour;
 use crate::support::company::{Company, run};
 use crate::support::database::Database;
+use crate::support::program::Program;
 use crate::support::service::Service;
 
 pub fn measure(figures: &mut Figures) {
     let deliveries = figures.many(1_000_000, 10_000);
-    let neighbour = Neighbour::new(figures);
+    let neighbour = Neighbour::new(figures, &Program::own());
     let service = &neighbour.service;
     let id = with_deliveries(service, deliveries).to_string();
     let without = neighbour.p99();

@@ -10,6 +10,7 @@ use crate::figures::{Aim, Figures, millis};
 use crate::support::calls::Caller;
 use crate::support::company::Company;
 use crate::support::hub::{self, Statements};
+use crate::support::program::Program;
 use crate::support::publisher::Publisher;
 use crate::support::service::Service;
 use crate::support::sink::Sink;
@@ -19,8 +20,14 @@ const EVENT: &str = "order.created";
 const ENDPOINTS: usize = 10;
 
 pub fn measure(figures: &mut Figures) {
+    measure_from_outside(figures, &Program::own());
+    of_sizes(figures);
+}
+
+/// The times that a publisher and a subscriber see.
+pub fn measure_from_outside(figures: &mut Figures, program: &Program) {
     let (subscriptions, rounds) = (figures.many(1_000, 100), figures.many(7, 2));
-    let service = Service::start(&[]);
+    let service = Service::of(program, &[]);
     let sink = Sink::open(&service, ENDPOINTS);
     let urls: Vec<_> = (0..subscriptions).map(|number| format!("{}{number}", sink.urls[number % ENDPOINTS])).collect();
     hub::subscribe(&service, &urls, EVENT);
@@ -40,8 +47,6 @@ pub fn measure(figures: &mut Figures) {
     figures.show("fan-out, last arrival", millis(median(arrived)), Aim::AtMost(500.0), &parts);
     figures.show("fan-out, publish", millis(median(published)), Aim::AtMost(20.0), &parts);
     figures.show("fan-out, memory in MiB", resident_mib(&service), Aim::AtMost(100.0), "the service's process afterwards");
-    drop(sink);
-    of_sizes(figures);
 }
 
 fn of_sizes(figures: &mut Figures) {

@@ -1,5 +1,6 @@
 //! Measured figures: one line each, with the aim.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -32,11 +33,12 @@ impl Aim {
 pub struct Figures {
     pub quick: bool,
     absurd: Vec<String>,
+    noted: BTreeMap<String, f64>,
 }
 
 impl Figures {
     pub fn new(quick: bool) -> Self {
-        Self { quick, absurd: Vec::new() }
+        Self { quick, absurd: Vec::new(), noted: BTreeMap::new() }
     }
 
     /// A number of items: `full`, or `quick` in a quick run.
@@ -58,9 +60,20 @@ impl Figures {
             Aim::Stated => "stated".to_owned(),
         };
         println!("{name}: {} ({verdict}): {parts}", short(value));
+        self.note(name, value);
         if !value.is_finite() || (missed_by > ABSURD && !matches!(aim, Aim::TailAtMost(_))) {
             self.absurd.push(name.to_owned());
         }
+    }
+
+    /// Notes a figure that depends on the machine, so that it only says something beside that of another program.
+    pub fn note(&mut self, name: &str, value: f64) {
+        self.noted.insert(name.to_owned(), value);
+    }
+
+    /// All figures by name, whether they were printed or only noted.
+    pub fn noted(self) -> BTreeMap<String, f64> {
+        self.noted
     }
 
     /// Fails if a figure was absurdly far off its aim.
@@ -74,7 +87,7 @@ impl Figures {
 }
 
 /// Two decimals for small values, none for large ones.
-fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     if value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.2}") }
 }
 

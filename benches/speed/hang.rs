@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::figures::{Aim, Figures, millis};
 use crate::support::calls::Caller;
 use crate::support::hub;
+use crate::support::program::Program;
 use crate::support::publisher::{Publisher, percentile};
 use crate::support::service::Service;
 use crate::support::sink::{Answer, Sink};
@@ -17,8 +18,8 @@ const WAITING: usize = 2_000;
 /// The maximum number of events per request.
 const BATCH: usize = 500;
 
-pub fn measure(figures: &mut Figures) {
-    let service = Service::start(&[]);
+pub fn measure(figures: &mut Figures, program: &Program) {
+    let service = Service::of(program, &[]);
     let (healthy, hanging) = (Sink::open(&service, HEALTHY), Sink::answering(&service, &[Answer::After(Duration::from_secs(20))]));
     hub::subscribe(&service, &healthy.urls, "order.created");
     hub::subscribe(&service, &hanging.urls, "driver.created");

@@ -2,8 +2,11 @@
 //! a change of a few percent shows that is lost in the noise of every other figure. PostgreSQL is not counted, and neither is the kernel.
 //!
 //! Requests come one at a time, because the size of groups depends on the scheduler. What the idle service does meanwhile is counted too, and
-//! taken off. The counts are compared with `instructions.tsv`, if the compiler is the one that it names. Whoever has lengthened a path for a
-//! reason writes the file anew with `cargo bench -- instructions --renew`.
+//! taken off.
+//!
+//! The counts are compared with those of a release, which `instructions.tsv` names and keeps until the next one: compared with the change before,
+//! many small steps would add up unseen. They are compared if the compiler is the one that the file names. Whoever has lengthened a path for a
+//! reason writes behind its count by how many percent, and the reason. A release writes the file anew: `cargo bench -- instructions --renew 0.2.0`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,6 +23,7 @@ use crate::support::calls::{Caller, request};
 use crate::support::customers;
 use crate::support::database::Database;
 use crate::support::hub;
+use crate::support::program::Program;
 use crate::support::publisher::Publisher;
 use crate::support::service::Service;
 use crate::support::sink::Sink;
@@ -32,28 +36,35 @@ const ROUNDS: usize = 5;
 const MANY: usize = 200;
 /// Enough that each is looked up who asks for their account in turn.
 const CUSTOMERS: usize = 4_000;
+const FILE: &str = "benches/speed/instructions.tsv";
+/// What the file says of itself.
+const HEAD: &str = "# Instructions of the service for one request of each kind. A line has the kind and the count of the release and, if the kind may cost more
+# than that until the next release, by how many percent and why. Written by: cargo bench -- instructions --renew RELEASE
+";
 
-pub fn measure(figures: &mut Figures, renew: bool) {
-    let (compiler, counted) = (compiler(), count());
-    let (of_compiler, noted) = noted();
+pub fn measure(figures: &mut Figures, renewed_for: Option<&str>) {
+    let (compiler, baseline) = (compiler(), Baseline::read());
+    let is_there = renewed_for == Some(baseline.release.as_str()) && baseline.compiler == compiler;
+    assert!(!is_there, "{FILE} has the counts of {} already, and keeps them until the next release", baseline.release);
+    let counted = count();
     for (kind, count) in &counted {
-        let before = noted.get(kind).map_or_else(|| "not noted".to_owned(), |noted| format!("noted: {noted:.0}"));
-        figures.show(&format!("instructions, {kind}"), *count, Aim::Stated, &before);
+        let before = baseline.noted.get(kind).map(|noted| format!("{}: {:.0}", baseline.release, noted.count));
+        figures.show(&format!("instructions, {kind}"), *count, Aim::Stated, &before.unwrap_or_else(|| "not noted".to_owned()));
     }
-    if renew {
+    if let Some(release) = renewed_for {
         let lines = counted.iter().map(|(kind, count)| format!("{kind}\t{count:.0}\n"));
-        fs::write(file(), format!("# {compiler}\n{}", lines.collect::<String>())).unwrap();
-    } else if of_compiler == compiler {
-        let longer = |(kind, count): &(&String, &f64)| noted.get(*kind).is_none_or(|noted| **count > noted * (1.0 + TOLERANCE));
-        let longer: Vec<_> = counted.iter().filter(longer).collect();
+        fs::write(file(), format!("{HEAD}# release {release}\n# {compiler}\n{}", lines.collect::<String>())).unwrap();
+    } else if baseline.compiler == compiler {
+        let longer: Vec<_> = counted.iter().filter(|(kind, count)| baseline.is_exceeded_by(kind, **count)).collect();
         assert!(
             longer.is_empty(),
-            "more instructions than benches/speed/instructions.tsv says, by over {} %: {longer:?}. If there is a reason: cargo bench -- \
-             instructions --renew",
+            "more instructions than {FILE} says of the release {}, by over {} % and what is granted: {longer:?}. If there is a reason, write it \
+             behind the count, with the percentage",
+            baseline.release,
             100.0 * TOLERANCE
         );
     } else {
-        println!("instructions: not compared, because they were noted for {of_compiler} and not for {compiler}");
+        println!("instructions: not compared, because they were noted for {} and not for {compiler}", baseline.compiler);
     }
 }
 
@@ -64,20 +75,65 @@ fn compiler() -> String {
 }
 
 fn file() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/speed/instructions.tsv")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(FILE)
 }
 
-/// The compiler for which counts are noted, and the counts by kind.
-fn noted() -> (String, BTreeMap<String, f64>) {
-    let text = fs::read_to_string(file()).unwrap_or_default();
-    let compiler = text.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or_default().to_owned();
-    let entry = |line: &str| line.split_once('\t').map(|(kind, count)| (kind.to_owned(), count.parse().unwrap()));
-    (compiler, text.lines().filter_map(entry).collect())
+/// What counts are compared with.
+#[derive(Default)]
+struct Baseline {
+    /// The release whose counts are noted.
+    release: String,
+    /// The compiler for which they are.
+    compiler: String,
+    /// By kind.
+    noted: BTreeMap<String, Noted>,
+}
+
+struct Noted {
+    count: f64,
+    /// By how much it may be exceeded, beside the tolerance.
+    granted: f64,
+}
+
+impl Baseline {
+    fn read() -> Self {
+        let (text, mut this) = (fs::read_to_string(file()).unwrap_or_default(), Self::default());
+        for line in text.lines() {
+            match line.strip_prefix("# ") {
+                Some(told) if told.starts_with("rustc ") => this.compiler = told.to_owned(),
+                Some(told) => this.release = told.strip_prefix("release ").map_or(this.release, str::to_owned),
+                None => {
+                    let (kind, noted) = Noted::read(line);
+                    this.noted.insert(kind.to_owned(), noted);
+                }
+            }
+        }
+        this
+    }
+
+    /// Whether this is too much for this kind. What is not noted is.
+    fn is_exceeded_by(&self, kind: &str, count: f64) -> bool {
+        self.noted.get(kind).is_none_or(|noted| count > noted.count * (1.0 + TOLERANCE + noted.granted))
+    }
+}
+
+impl Noted {
+    /// Reads a line: the kind and what is noted of it.
+    fn read(line: &str) -> (&str, Self) {
+        let cells: Vec<_> = line.split('\t').collect();
+        let number = |cell: &str| cell.parse::<f64>().expect("counts and percentages are numbers");
+        match *cells {
+            [kind, count] => (kind, Self { count: number(count), granted: 0.0 }),
+            [kind, count, percent, _reason] => (kind, Self { count: number(count), granted: number(percent) / 100.0 }),
+            _ => panic!("{FILE}: a line has a kind and a count, or both with a percentage and a reason: {line}"),
+        }
+    }
 }
 
 /// The instructions for one request of each kind.
 fn count() -> BTreeMap<String, f64> {
-    let service = Service::start_under(&Callgrind::COMMAND, &[("PORTICO_GATEWAYS__CALLBACKS_PER_MINUTE", "4000000000")]);
+    let counted = Program::own().under(&Callgrind::COMMAND);
+    let service = Service::of(&counted, &[("PORTICO_GATEWAYS__CALLBACKS_PER_MINUTE", "4000000000")]);
     customers::insert(&service, CUSTOMERS, None);
     Database::of(&service).execute("update stores set texts_per_day = 1000000, texts_per_country_and_day = 1000000; analyze");
     let key = service.store_key();

@@ -4,6 +4,7 @@
 use crate::figures::{Aim, Figures, millis};
 use crate::support::floor;
 use crate::support::hub;
+use crate::support::program::Program;
 use crate::support::publisher::{Publisher, percentile};
 use crate::support::service::Service;
 use crate::support::sink::Sink;
@@ -11,8 +12,8 @@ use crate::support::usage::resident_mib;
 
 const EVENT: &str = "order.created";
 
-pub fn measure(figures: &mut Figures) {
-    let service = Service::start(&[]);
+pub fn measure(figures: &mut Figures, program: &Program) {
+    let service = Service::of(program, &[]);
     let sink = Sink::open(&service, 1);
     hub::subscribe(&service, &sink.urls, EVENT);
     let publisher = Publisher::of(&service);

@@ -10,6 +10,7 @@ use crate::figures::{Aim, Figures, millis};
 use crate::support::calls::request;
 use crate::support::load::{load, rate};
 use crate::support::pgbench::Pgbench;
+use crate::support::program::Program;
 use crate::support::service::Service;
 use crate::support::{customers, usage};
 
@@ -18,8 +19,8 @@ const ROUNDS: usize = 4;
 /// Customers with open apps.
 const ACTIVE: usize = 500;
 
-pub fn measure(figures: &mut Figures) {
-    let service = Service::start(&[]);
+pub fn measure(figures: &mut Figures, program: &Program) {
+    let service = Service::of(program, &[]);
     customers::insert(&service, figures.many(100_000, 20_000), None);
     let key = service.store_key();
     let me = |token: &String| request("GET", "/storefront/v1/customers/me", &[("authorization", &key), ("customer-token", token)], "");
@@ -40,7 +41,9 @@ pub fn measure(figures: &mut Figures) {
     let alone = load(service.address, 1, time, &[200], |_, turn| requests[turn % ACTIVE].clone());
     let parts = |rate: f64| format!("{rate:.0} requests/s ÷ {postgres:.0} transactions/s of pgbench -S -M prepared");
     figures.show("me", active / postgres, Aim::AtLeast(0.60), &parts(active));
+    figures.note("me, requests/s", active);
     figures.show("me, uncached", everybody / postgres, Aim::Stated, &parts(everybody));
+    figures.note("me, uncached, requests/s", everybody);
     let parts = format!("p99 {:.2} ms, one caller", millis(alone.percentile(0.99)));
     figures.show("me, p50 in ms", millis(alone.percentile(0.50)), Aim::Stated, &parts);
     figures.show(

@@ -12,6 +12,7 @@ use crate::figures::{Aim, Figures, millis};
 use crate::support::calls::Caller;
 use crate::support::company::Company;
 use crate::support::database::Database;
+use crate::support::program::Program;
 use crate::support::publisher::{Publisher, percentile};
 use crate::support::service::Service;
 use crate::support::sink::{Answer, Sink};
@@ -24,11 +25,11 @@ const BATCH: usize = 500;
 /// The threads that keep a machine busy without touching the service or its database.
 const BUSY: usize = 4;
 
-pub fn measure(figures: &mut Figures) {
-    beside_one_event_for_many(figures);
-    beside_many_events_for_many(figures);
-    beside_slow_endpoints(figures);
-    beside_dead_endpoints(figures);
+pub fn measure(figures: &mut Figures, program: &Program) {
+    beside_one_event_for_many(figures, program);
+    beside_many_events_for_many(figures, program);
+    beside_slow_endpoints(figures, program);
+    beside_dead_endpoints(figures, program);
 }
 
 /// A company with five healthy endpoints, whose latency is measured.
@@ -40,8 +41,8 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
-    pub fn new(figures: &Figures) -> Self {
-        let service = Service::start(&[]);
+    pub fn new(figures: &Figures, program: &Program) -> Self {
+        let service = Service::of(program, &[]);
         let (sink, company) = (Sink::open(&service, 5), Company::found(&service));
         company.subscribe(&service, &sink.urls, OURS, &json!({}));
         let publisher = Publisher::for_company(&service, company);
@@ -89,9 +90,9 @@ fn show(figures: &mut Figures, name: &str, with: Duration, without: Duration, ai
     figures.show(name, with.as_secs_f64() / without.as_secs_f64(), Aim::TailAtMost(aim), &parts);
 }
 
-fn beside_one_event_for_many(figures: &mut Figures) {
+fn beside_one_event_for_many(figures: &mut Figures, program: &Program) {
     let webhooks = figures.many(10_000, 200);
-    let (neighbour, theirs, publisher) = beside_webhooks(figures, webhooks);
+    let (neighbour, theirs, publisher) = beside_webhooks(figures, program, webhooks);
     let (without, busy) = (neighbour.p99(), neighbour.p99_beside_busy_threads());
     let with = neighbour.p99_beside(&publisher.one(THEIRS));
     theirs.await_arrivals(webhooks);
@@ -102,9 +103,9 @@ fn beside_one_event_for_many(figures: &mut Figures) {
 }
 
 /// The other company's deliveries are still being made when this ends.
-fn beside_many_events_for_many(figures: &mut Figures) {
+fn beside_many_events_for_many(figures: &mut Figures, program: &Program) {
     let (webhooks, events) = (figures.many(1_000, 100), figures.many(BATCH, 100));
-    let (neighbour, _theirs, publisher) = beside_webhooks(figures, webhooks);
+    let (neighbour, _theirs, publisher) = beside_webhooks(figures, program, webhooks);
     let without = neighbour.p99();
     let with = neighbour.p99_beside(&publisher.many(THEIRS, events));
     let deliveries = webhooks * events;
@@ -119,8 +120,8 @@ fn beside_many_events_for_many(figures: &mut Figures) {
 }
 
 /// A neighbour of a company with so many webhooks, and who publishes for that company.
-fn beside_webhooks(figures: &Figures, webhooks: usize) -> (Neighbour, Sink, Publisher) {
-    let neighbour = Neighbour::new(figures);
+fn beside_webhooks(figures: &Figures, program: &Program, webhooks: usize) -> (Neighbour, Sink, Publisher) {
+    let neighbour = Neighbour::new(figures, program);
     let (service, them) = (&neighbour.service, Company::demo(&neighbour.service));
     let theirs = Sink::open(service, 10);
     let urls: Vec<_> = (0..webhooks).map(|number| format!("{}{number}", theirs.urls[number % theirs.urls.len()])).collect();
@@ -129,9 +130,9 @@ fn beside_webhooks(figures: &Figures, webhooks: usize) -> (Neighbour, Sink, Publ
     (neighbour, theirs, publisher)
 }
 
-fn beside_slow_endpoints(figures: &mut Figures) {
+fn beside_slow_endpoints(figures: &mut Figures, program: &Program) {
     let waiting = figures.many(10_000, 1_000);
-    let neighbour = Neighbour::new(figures);
+    let neighbour = Neighbour::new(figures, program);
     let (service, them) = (&neighbour.service, Company::demo(&neighbour.service));
     let slow = Sink::answering(service, &[Answer::After(Duration::from_secs(14)); 10]);
     them.subscribe(service, &slow.urls, THEIRS, &json!({}));
@@ -157,9 +158,9 @@ fn beside_slow_endpoints(figures: &mut Figures) {
     );
 }
 
-fn beside_dead_endpoints(figures: &mut Figures) {
+fn beside_dead_endpoints(figures: &mut Figures, program: &Program) {
     let (dead, events, per_second) = (figures.many(2_000, 200), 60, 20);
-    let service = Service::start(&[("PORTICO_WEBHOOKS__CIRCUIT__COOL_DOWN", "1h")]);
+    let service = Service::of(program, &[("PORTICO_WEBHOOKS__CIRCUIT__COOL_DOWN", "1h")]);
     let (us, them) = (Company::found(&service), Company::demo(&service));
     let sink = Sink::open(&service, 1);
     us.subscribe(&service, &sink.urls, OURS, &json!({ "rate_limit": per_second }));

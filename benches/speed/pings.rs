@@ -10,7 +10,7 @@ use crate::support::calls::{Caller, request};
 use crate::support::hub;
 use crate::support::service::Service;
 use crate::support::sink::Sink;
-use crate::support::usage::{cpu_seconds, resident_mib};
+use crate::support::usage::{Cpu, resident_mib};
 
 /// Positions per request.
 const BATCH: usize = 500;
@@ -25,7 +25,7 @@ pub fn measure(figures: &mut Figures) {
 
     let key = service.api_key();
     let (mut caller, mut sent) = (Caller::connect(service.address), 0);
-    let (cpu, begin, time) = (cpu_seconds(&service), Instant::now(), figures.time(60));
+    let (cpu, begin, time) = (Cpu::of(&service), Instant::now(), figures.time(60));
     while begin.elapsed() < time {
         let moved: Vec<_> = drivers.iter().cycle().skip(sent % drivers.len()).take(BATCH).collect();
         let position =
@@ -40,7 +40,7 @@ pub fn measure(figures: &mut Figures) {
     sink.await_arrivals(sent);
     let late = sink.span().1.saturating_duration_since(begin + published).as_secs_f64();
     hub::await_recorded(&service);
-    let cpu = (cpu_seconds(&service) - cpu) * 1000.0 / sent as f64;
+    let cpu = Cpu::of(&service).since(cpu).total() * 1000.0 / sent as f64;
     let arrived = sent as f64 / (published.as_secs_f64() + late);
     let parts = format!("{arrived:.0}/s arrived of {PER_SECOND}/s, the last of {sent} {late:.2} s after the last second was published");
     figures.show("pings", arrived / PER_SECOND as f64, Aim::AtLeast(0.98), &parts);

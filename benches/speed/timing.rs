@@ -1,5 +1,5 @@
-//! Timing attacks: two hundred (in a quick run, a hundred and twenty) known identities compared with as many unknown ones, alternating on one connection, by rank
-//! (Mann–Whitney). A difference that occurs by chance once in a million runs would be a leak. The known ones at `login` are of three
+//! Timing attacks: two hundred known identities (in a quick run, a hundred and twenty) compared with as many unknown ones, alternating on one
+//! connection, by rank (Mann–Whitney). A difference that occurs by chance once in a million runs would be a leak. The known ones at `login` are of three
 //! kinds: accounts with a password, accounts without one, and closed accounts.
 //!
 //! A planted difference of a quarter of the time shows that the test can detect a leak.

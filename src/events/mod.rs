@@ -5,7 +5,8 @@
 //! change cannot lose its event. The delivering module empties the outbox. It is woken by a notification on [`PUBLISHED`], which
 //! Postgres sends when the transaction commits. Of several concurrent publishing transactions only one notifies. A notification
 //! only speeds up what polling would find. Events that are published alone and at a high rate are announced after the commit
-//! ([`CommitNotifier`]), because a notification delays commits.
+//! ([`CommitNotifier`]), because a notification delays commits. The delivering module can write an event beside its deliveries
+//! ([`NewEvent::body`]), and then the outbox never has it.
 //!
 //! The events about one record are numbered 1, 2, 3 … (`event_sequences`). The number is taken under a lock that is held until the
 //! commit, so events about one record are committed, and leave the outbox, in the order of their numbers.

@@ -44,13 +44,13 @@ pub struct NewEvent {
 }
 
 impl NewEvent {
-    /// The length of the bytes that are sent. It depends on neither id nor time, of which all are equally long.
+    /// The length of the bytes that are sent. It depends on neither id nor time.
     pub fn size(&self) -> usize {
-        self.body(EventId::from(Uuid::nil()), DateTime::UNIX_EPOCH).len()
+        Envelope::size(&self.name, &self.data)
     }
 
     /// The bytes that are stored, signed and sent.
-    pub(super) fn body(&self, id: EventId, now: DateTime<Utc>) -> Vec<u8> {
+    pub fn body(&self, id: EventId, now: DateTime<Utc>) -> Vec<u8> {
         Envelope { id, api_version: API_VERSION, event: &self.name, created_at: now, data: &self.data }.to_bytes()
     }
 }

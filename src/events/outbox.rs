@@ -20,7 +20,7 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Reads it. The published events are those that the sequence of positions has numbered.
+    /// Reads it. The published events are those that the sequence of positions has numbered, also if they were fanned out at once and never here.
     pub async fn read(conn: &mut Connection) -> Result<Self, sqlx::Error> {
         let row = sqlx::query!(
             r#"select (select count(*) from (select from outbox order by position limit $1) as found) as "waiting!",

@@ -33,7 +33,7 @@ use crate::storefront::metrics::Metrics;
 use crate::storefront::registration_hooks::{self, RegistrationHooks};
 use crate::storefront::settings::{Settings, bounded};
 use crate::storefront::sms_guard::{self, DeploymentLimits, Judging};
-use crate::storefront::tokens::{self, LookUps};
+use crate::storefront::tokens::LookUps;
 use crate::webhooks::{Delivering, Hooks};
 
 /// The guesses of one client network at one store that are judged at the same time, and that wait. Fewer than lock somebody out, so that right
@@ -168,7 +168,7 @@ impl Storefront {
             unreachable_for: bounded(settings.unreachable_for),
         };
         let texts = sms_guard::judging(&pool, deployment, &lifecycle);
-        let look_ups = tokens::look_ups(&pool, &lifecycle);
+        let look_ups = LookUps::new(&pool, &lifecycle);
         let password_pool = separate_pool(&pool, "passwords", hashing.threads());
         let code_pool = separate_pool(&pool, "codes", CODES_AT_ONCE);
         Self(Opaque::new(Shared {
@@ -233,7 +233,7 @@ impl Storefront {
 
     /// The queues by name: of texts that wait to be judged, and of tokens that wait to be looked up.
     pub fn group_metrics(&self) -> [(&'static str, &GroupMetrics); 2] {
-        [("texts", self.texts.metrics()), ("sessions", self.look_ups.metrics())]
+        [("texts", self.texts.metrics()), ("sessions", self.look_ups.group_metrics())]
     }
 
     /// The caches by name.

@@ -22,8 +22,8 @@ use crate::webhooks::targets::{CheckedNames, EndpointUrl, TargetError, Targets};
 /// The limit of connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a connection to a server of a company is kept for the next request. Common servers close one that was idle for two or five
-/// seconds, and a request must not run into that.
-pub(super) const IDLE_TIMEOUT: Duration = Duration::from_millis(1_500);
+/// seconds, and a request must not run into that: unlike a delivery, it is not sent again.
+const IDLE_TIMEOUT: Duration = Duration::from_millis(1_500);
 
 /// Makes clients. Clones share what it takes.
 #[derive(Clone, Debug)]

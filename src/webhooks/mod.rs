@@ -23,6 +23,8 @@
 //! state                            what the routes and the worker share, for one database
 //! delivering                       what a process delivers with, for all its databases
 //! metrics                          what is counted of attempts, deliveries and permits
+//! launching                        who sends what a publisher has taken into flight
+//! in_the_way                       for whom a publisher need not try that
 //! sending  forwarding  permits     one signed POST; the headers of an event sent outside the hub; how many POSTs at a time
 //! progress  colleagues             when the worker has last completed a round; which other workers are alive
 //! tracks                           the connections on which deliveries are moved
@@ -34,7 +36,8 @@
 //! ```
 //!
 //! The publisher is on another floor: [`crate::events`] writes an event, including its final bytes, in the transaction of the change
-//! it reports, and notes it in the outbox, from where `engine::fan_out` takes it.
+//! it reports, and notes it in the outbox, from where `engine::fan_out` takes it. A client's single event is published here
+//! ([`Webhooks::publish`]), and most often fanned out by the same statement.
 //!
 //! `endpoints` has one row per subscription: its health, the number of deliveries in flight, when its rate limit admits the next
 //! attempt, whether its circuit is open, until when it has asked for silence, whether it is paused, and how far its deliveries are cancelled. A worker that moves deliveries of an endpoint
@@ -90,7 +93,9 @@ mod follow_up;
 mod forwarding;
 mod health;
 mod hooks;
+mod in_the_way;
 mod latency;
+mod launching;
 mod metrics;
 mod moving;
 mod permits;

@@ -18,6 +18,8 @@ use crate::resources::ResourceState;
 use crate::webhooks::colleagues::Colleagues;
 use crate::webhooks::delivering::Delivering;
 use crate::webhooks::endpoint::EndpointCache;
+use crate::webhooks::in_the_way::InTheWay;
+use crate::webhooks::launching::Launching;
 use crate::webhooks::metrics::Metrics;
 use crate::webhooks::progress::Progress;
 use crate::webhooks::settings::Settings;
@@ -43,6 +45,10 @@ pub struct Shared {
     pub(super) key: ApplicationKey,
     pub(super) endpoint_cache: EndpointCache,
     pub(super) delivering: Delivering,
+    /// The worker of this instance, for those who take deliveries into flight beside it.
+    pub(super) launching: Launching,
+    /// For whom that was tried in vain a moment ago.
+    pub(super) in_the_way: InTheWay,
     pub(super) settings: Settings,
     pub(super) catalogue: Catalogue,
     pub(super) notifier: CommitNotifier,
@@ -112,6 +118,8 @@ impl Webhooks {
             key,
             endpoint_cache: EndpointCache::new(),
             delivering,
+            launching: Launching::default(),
+            in_the_way: InTheWay::default(),
             settings,
             catalogue,
             notifier,

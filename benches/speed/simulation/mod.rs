@@ -19,7 +19,7 @@ use crate::support::cells::{Cells, Companies, EVENT, Host, Instance};
 use crate::support::load::load;
 use crate::support::publisher::Publisher;
 use crate::support::sink::Sink;
-use crate::support::usage::cpu_seconds_of;
+use crate::support::usage::Cpu;
 
 const CALLERS: usize = 16;
 /// The endpoints that companies share.
@@ -78,12 +78,12 @@ fn deliver(figures: &Figures, (host, instance): (&Host, &Instance), sink: &Sink,
     let warm = publishing(figures.time(2));
     sink.await_arrivals(warm);
     companies.await_attempts(warm);
-    let (begin, before) = (Instant::now(), cpu_seconds_of(instance.process(), host.postmaster()));
+    let (begin, before) = (Instant::now(), Cpu::of_processes(instance.process(), host.postmaster()));
     let published = publishing(figures.time(10));
     sink.await_arrivals(warm + published);
     let took = begin.elapsed();
     companies.await_attempts(warm + published);
-    let cpu = cpu_seconds_of(instance.process(), host.postmaster()) - before;
+    let cpu = Cpu::of_processes(instance.process(), host.postmaster()).since(before).total();
     Work { per_second: published as f64 / took.as_secs_f64(), cpu: Duration::from_secs_f64(cpu / published as f64) }
 }
 
@@ -93,9 +93,9 @@ fn sign_in(figures: &Figures, (host, instance): (&Host, &Instance), companies: &
         let turn = caller + turn * CALLERS;
         companies[companies.whose_turn(turn)].sign_in(turn)
     };
-    let before = cpu_seconds_of(instance.process(), host.postmaster());
+    let before = Cpu::of_processes(instance.process(), host.postmaster());
     let signed_in = load(instance.address, CALLERS, figures.time(10), &[200], login);
-    let cpu = cpu_seconds_of(instance.process(), host.postmaster()) - before;
+    let cpu = Cpu::of_processes(instance.process(), host.postmaster()).since(before).total();
     Work { per_second: signed_in.per_second, cpu: Duration::from_secs_f64(cpu / signed_in.count() as f64) }
 }
 

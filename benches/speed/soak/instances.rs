@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::calls::{Caller, request};
 use crate::support::process::{POLL_INTERVAL, Process, TIMEOUT};
+use crate::support::program::Program;
 use crate::support::service::Service;
 
 /// Ports that no outgoing connection gets, so that an instance that is away finds its own when it comes back.
@@ -86,7 +87,7 @@ impl Instance {
 
     fn start(&self) {
         let settings = self.settings.iter().map(|(name, value)| (*name, value.as_str()));
-        *self.process.lock().unwrap() = Some(Process::serve(&[], settings, self.log.clone()));
+        *self.process.lock().unwrap() = Some(Process::serve(&Program::own(), &[], settings, self.log.clone()));
         let until = Instant::now() + TIMEOUT;
         while TcpStream::connect(self.address).is_err() {
             assert!(Instant::now() < until, "the instance did not start: {}", fs::read_to_string(&self.log).unwrap_or_default());

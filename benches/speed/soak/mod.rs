@@ -31,7 +31,7 @@ use self::instances::{Fault, Happened, Instance};
 use self::proxy::Proxy;
 use self::shop::{Shop, mark};
 use self::verdict::Soak;
-use self::watch::Watch;
+use self::watch::{Asked, Look, Watch, looks};
 use crate::figures::Figures;
 use crate::support::hub;
 use crate::support::service::Service;
@@ -64,11 +64,12 @@ pub fn measure(figures: &mut Figures, minutes: u32) {
 
     let (begin, per_second) = (Instant::now(), capacity / 2.0);
     println!("soak: {per_second:.0} requests/s, half of {capacity:.0}/s, for {} s", time.as_secs());
+    let (look, asked) = looks();
     let (happened, watch) = thread::scope(|scope| {
         scope.spawn(|| load::offer(&shop, per_second, time));
-        let watching = scope.spawn(|| observe(&instances, &shop, begin, time, row));
+        let watching = scope.spawn(|| observe(&instances, &shop, begin, time, row, asked));
         // On this thread: when the thread that started a process ends, the process ends too.
-        (cause(&instances, begin, time, turn), watching.join().unwrap())
+        (cause(&instances, &look, begin, time, turn), watching.join().unwrap())
     });
     let ledger = std::mem::take(&mut *shop.ledger());
     let lost = lost(&sink, ledger.acknowledged.iter().chain(&earlier.acknowledged));
@@ -78,12 +79,15 @@ pub fn measure(figures: &mut Figures, minutes: u32) {
     Soak { begin, time, capacity, happened, watch, ledger, lost, repeated, signed_in }.judge(figures);
 }
 
-/// Kills and upgrades in turns.
-fn cause(instances: &[Instance; 2], begin: Instant, time: Duration, turn: Duration) -> Vec<Happened> {
+/// Kills and upgrades in turns. What an instance has counted is read before it is killed.
+fn cause(instances: &[Instance; 2], look: &Look, begin: Instant, time: Duration, turn: Duration) -> Vec<Happened> {
     let turns = (0..).map(|number| turn / 3 + turn * number).take_while(|at| *at < time);
     let faults = turns.zip([Fault::Kill, Fault::Upgrade].into_iter().cycle()).map(|(at, fault)| {
         sleep((begin + at).saturating_duration_since(Instant::now()));
         let instance = usize::from(at < time / 2);
+        if fault == Fault::Kill {
+            look.now();
+        }
         let at = begin.elapsed();
         Happened { at, instance, fault, took: instances[instance].suffer(fault) }
     });
@@ -91,10 +95,10 @@ fn cause(instances: &[Instance; 2], begin: Instant, time: Duration, turn: Durati
 }
 
 /// Reads the metrics, and prints what they say.
-fn observe<'a>(instances: &'a [Instance; 2], shop: &Shop, begin: Instant, time: Duration, row: Duration) -> Watch<'a> {
+fn observe<'a>(instances: &'a [Instance; 2], shop: &Shop, begin: Instant, time: Duration, row: Duration, asked: Asked) -> Watch<'a> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let mut watch = Watch::begin(instances, begin).await;
+        let mut watch = Watch::begin(instances, begin, asked).await;
         report::head();
         for number in 0..time.as_secs() / row.as_secs() {
             let from = row * u32::try_from(number).unwrap();

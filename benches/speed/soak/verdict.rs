@@ -11,7 +11,7 @@ use crate::support::publisher::percentile;
 
 /// How long after a killed instance is ready again a request that it broke off may be noticed.
 const AFTERMATH: Duration = Duration::from_secs(1);
-/// The most that the metrics may miss: what a killed instance has counted since it was last asked.
+/// The most that the metrics may miss: what an instance counts between the last look at it and its end.
 const UNCOUNTED: f64 = 0.03;
 /// The most that the memory of an instance may grow.
 const GROWTH: f64 = 1.25;

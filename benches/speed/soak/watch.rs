@@ -1,9 +1,10 @@
-//! What the instances say of themselves while requests are sent, read from their metrics once a second.
+//! What the instances say of themselves while requests are sent, read from their metrics once a second and before one is killed.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use reqwest::Client;
+use tokio::sync::{mpsc, oneshot};
 
 use super::call::Call;
 use super::instances::Instance;
@@ -58,9 +59,30 @@ impl Span {
     }
 }
 
+/// Has a look be taken out of turn, by whoever is about to end what is looked at.
+pub struct Look(mpsc::Sender<oneshot::Sender<()>>);
+
+/// Who asks for a look, and who takes it.
+pub fn looks() -> (Look, Asked) {
+    let (asks, asked) = mpsc::channel(1);
+    (Look(asks), asked)
+}
+
+pub type Asked = mpsc::Receiver<oneshot::Sender<()>>;
+
+impl Look {
+    /// Returns when the look was taken.
+    pub fn now(&self) {
+        let (taken, until_taken) = oneshot::channel();
+        self.0.blocking_send(taken).expect("somebody watches until the last fault");
+        until_taken.blocking_recv().expect("who watches answers");
+    }
+}
+
 /// The instances, and what they have said so far.
 pub struct Watch<'a> {
     client: Client,
+    asked: Asked,
     instances: &'a [Instance; 2],
     last: [Scrape; 2],
     begin: Instant,
@@ -72,9 +94,10 @@ pub struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// Counts from now on.
-    pub async fn begin(instances: &'a [Instance; 2], begin: Instant) -> Self {
+    pub async fn begin(instances: &'a [Instance; 2], begin: Instant, asked: Asked) -> Self {
         let client = Client::builder().no_proxy().timeout(TIMEOUT).build().unwrap();
-        let mut this = Self { client, instances, last: Default::default(), begin, whole: Span::default(), memory: Default::default() };
+        let mut this =
+            Self { client, asked, instances, last: Default::default(), begin, whole: Span::default(), memory: Default::default() };
         this.look(&mut Span::default()).await;
         this.whole = Span::default();
         this
@@ -84,8 +107,12 @@ impl<'a> Watch<'a> {
     pub async fn until(&mut self, until: Instant) -> Span {
         let mut span = Span::default();
         while Instant::now() < until {
-            tokio::time::sleep_until((Instant::now() + INTERVAL).min(until).into()).await;
+            let next = (Instant::now() + INTERVAL).min(until);
+            let asked = tokio::time::timeout_at(next.into(), self.asked.recv()).await.ok();
             self.look(&mut span).await;
+            if let Some(taken) = asked.flatten() {
+                taken.send(()).expect("who asked for a look waits for it");
+            }
         }
         span
     }

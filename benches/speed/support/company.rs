@@ -40,9 +40,9 @@ impl Company {
     }
 }
 
-/// Runs a command that prints JSON.
+/// Runs a command of the service's program that prints JSON.
 pub fn run(service: &Service, arguments: &[&str]) -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_portico"))
+    let output = Command::new(service.program().path())
         .args(arguments)
         .env("PORTICO_ENVIRONMENT", "development")
         .env("PORTICO_DEV__DATA_DIR", service.directory())

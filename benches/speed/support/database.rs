@@ -48,6 +48,11 @@ impl Database {
         self.column(sql)[0]
     }
 
+    /// The bytes of write-ahead log that the server has written so far.
+    pub fn wal(&mut self) -> i64 {
+        self.number("select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint")
+    }
+
     /// Runs an operation of the service on the connection.
     pub fn with<T>(&mut self, work: impl AsyncFnOnce(&mut Connection) -> T) -> T {
         let Self { runtime, connection } = self;

@@ -12,6 +12,7 @@ pub mod load;
 pub mod offer;
 pub mod pgbench;
 pub mod process;
+pub mod program;
 pub mod publisher;
 pub mod sender;
 pub mod service;

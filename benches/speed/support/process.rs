@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use super::program::Program;
+
 /// The time limit for starting and stopping the service.
 pub const TIMEOUT: Duration = Duration::from_secs(40);
 pub const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -21,30 +23,16 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts the service with these settings, and with those that let a benchmark send as much as it likes.
-    pub fn serve<'a>(arguments: &[&str], settings: impl IntoIterator<Item = (&'a str, &'a str)>, log: PathBuf) -> Self {
-        Self::serve_under(&[], arguments, settings, log)
-    }
-
-    /// The same under another program, which runs in the directory of the log.
-    pub fn serve_under<'a>(
-        other: &[&str],
-        arguments: &[&str],
-        settings: impl IntoIterator<Item = (&'a str, &'a str)>,
-        log: PathBuf,
-    ) -> Self {
+    /// Starts the service in the directory of the log, with these settings beside those of the program.
+    pub fn serve<'a>(program: &Program, arguments: &[&str], settings: impl IntoIterator<Item = (&'a str, &'a str)>, log: PathBuf) -> Self {
         // The kernel terminates the service when this program is gone, for whatever reason.
         let child = Command::new("setpriv")
             .args(["--pdeathsig", "TERM"])
-            .args(other)
-            .args([env!("CARGO_BIN_EXE_portico"), "serve"])
+            .args(program.command())
+            .arg("serve")
             .args(arguments)
             .current_dir(log.parent().expect("a log is in a directory"))
-            .env("PORTICO_HTTP__TRUSTED_PROXIES", "127.0.0.1/32")
-            .env("PORTICO_STOREFRONT__REQUESTS_PER_MINUTE", "4000000000")
-            .env("PORTICO_COMPANIES__REQUESTS_PER_MINUTE", "4000000000")
-            // A line for each request would fill the disk. docs/performance.md says what it costs.
-            .env("PORTICO_LOG__ACCESS", "false")
+            .envs(program.settings())
             .envs(settings)
             .stdout(Stdio::null())
             .stderr(fs::File::create(&log).unwrap())

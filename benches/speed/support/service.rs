@@ -1,8 +1,9 @@
 //! The service as it is deployed: in its own process, on a private PostgreSQL.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::thread::sleep;
@@ -14,10 +15,12 @@ use portico::dev::temporary::TemporaryDirectory;
 
 use super::database::Database;
 use super::process::{POLL_INTERVAL, Process, TIMEOUT};
+use super::program::Program;
 
 /// A running service. It stops when this value is dropped or when this program ends, in whatever way.
 pub struct Service {
     process: Process,
+    program: Program,
     data: TemporaryDirectory,
     settings: Vec<(String, String)>,
     pub address: SocketAddr,
@@ -25,16 +28,15 @@ pub struct Service {
 }
 
 impl Service {
-    /// Starts the service with settings changed by environment variables.
+    /// Starts the service of this edition with settings changed by environment variables.
     pub fn start(settings: &[(&str, &str)]) -> Self {
-        let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Self::start_on(first_data(), settings, &[], &[])
+        Self::of(&Program::own(), settings)
     }
 
-    /// Starts the service under another program, in the data directory.
-    pub fn start_under(other: &[&str], settings: &[(&str, &str)]) -> Self {
+    /// Starts the service of any edition.
+    pub fn of(program: &Program, settings: &[(&str, &str)]) -> Self {
         let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Self::start_on(first_data(), settings, &[], other)
+        Self::start_on(program.clone(), first_data(program), settings, &[])
     }
 
     /// Starts the service on a PostgreSQL with `pg_stat_statements`.
@@ -48,21 +50,20 @@ impl Service {
 
     /// Stops the service with its PostgreSQL and restarts it on the same data, optionally with `--no-worker`.
     pub fn restart(self, arguments: &[&str]) -> Self {
-        let Self { process, data, settings, .. } = self;
+        let Self { process, program, data, settings, .. } = self;
         drop(process);
-        Self::start_on(data, settings, arguments, &[])
+        Self::start_on(program, data, settings, arguments)
     }
 
-    fn start_on(data: TemporaryDirectory, settings: Vec<(String, String)>, arguments: &[&str], other: &[&str]) -> Self {
+    fn start_on(program: Program, data: TemporaryDirectory, settings: Vec<(String, String)>, arguments: &[&str]) -> Self {
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
         let development = [
             ("PORTICO_ENVIRONMENT", "development"),
             ("PORTICO_DEV__DATA_DIR", data.path().to_str().unwrap()),
             ("PORTICO_HTTP__LISTEN", &address),
-            ("PORTICO_HTTP__ADMIN_LISTEN", "off"),
         ];
         let changed = settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let process = Process::serve_under(other, arguments, development.into_iter().chain(changed), data.path().join("portico.log"));
+        let process = Process::serve(&program, arguments, development.into_iter().chain(changed), data.path().join("portico.log"));
         let address = address.parse().unwrap();
         let until = Instant::now() + TIMEOUT;
         while TcpStream::connect(address).is_err() {
@@ -76,7 +77,7 @@ impl Service {
             }
             sleep(POLL_INTERVAL);
         };
-        Self { process, data, settings, address, demo }
+        Self { process, program, data, settings, address, demo }
     }
 
     /// The URL of the service's database.
@@ -92,6 +93,11 @@ impl Service {
     /// The `Authorization` header of the company's own systems.
     pub fn api_key(&self) -> String {
         format!("Bearer {}", self.demo.api_key)
+    }
+
+    /// The program that runs.
+    pub fn program(&self) -> &Program {
+        &self.program
     }
 
     /// The data directory.
@@ -111,13 +117,13 @@ impl Service {
     }
 }
 
-/// What the service makes at its first start. It is made once and copied: most of a first start are the migrations.
-static FIRST_DATA: Mutex<Option<TemporaryDirectory>> = Mutex::new(None);
+/// What each program makes at its first start. It is made once and copied: most of a first start are the migrations.
+static FIRST_DATA: Mutex<BTreeMap<PathBuf, TemporaryDirectory>> = Mutex::new(BTreeMap::new());
 
-fn first_data() -> TemporaryDirectory {
+fn first_data(program: &Program) -> TemporaryDirectory {
     let mut made = FIRST_DATA.lock().unwrap();
-    let first = made.get_or_insert_with(|| {
-        let Service { process, data, .. } = Service::start_on(new_directory(), Vec::new(), &[], &[]);
+    let first = made.entry(program.path().to_owned()).or_insert_with(|| {
+        let Service { process, data, .. } = Service::start_on(program.clone(), new_directory(), Vec::new(), &[]);
         drop(process);
         data
     });
@@ -130,7 +136,7 @@ fn first_data() -> TemporaryDirectory {
 
 /// Ends what [`Service::start`] keeps for the next one.
 pub fn remove_first_data() {
-    *FIRST_DATA.lock().unwrap() = None;
+    FIRST_DATA.lock().unwrap().clear();
 }
 
 fn new_directory() -> TemporaryDirectory {

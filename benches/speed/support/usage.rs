@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::service::Service;
+use crate::figures::Figures;
 
 /// The resident memory of the service's process, in MiB.
 pub fn resident_mib(service: &Service) -> f64 {
@@ -11,16 +12,45 @@ pub fn resident_mib(service: &Service) -> f64 {
     line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() / 1024.0
 }
 
-/// Processor time of the service and all processes of its PostgreSQL, in seconds.
-pub fn cpu_seconds(service: &Service) -> f64 {
-    cpu_seconds_of(service.process(), service.postmaster())
+/// Processor time in seconds.
+#[derive(Clone, Copy)]
+pub struct Cpu {
+    pub service: f64,
+    /// Of all processes of its PostgreSQL.
+    pub postgres: f64,
 }
 
-/// Processor time of a process and all processes of a PostgreSQL, in seconds.
-pub fn cpu_seconds_of(program: u32, postmaster: u32) -> f64 {
-    let ticks: u64 = processes().filter_map(|process| Ticks::of(process, &[program, postmaster])).map(|Ticks(ticks)| ticks).sum();
-    // Linux reports hundredths of a second, whatever its internal resolution.
-    ticks as f64 / 100.0
+impl Cpu {
+    /// What a service and its PostgreSQL have used since they were started.
+    pub fn of(service: &Service) -> Self {
+        Self::of_processes(service.process(), service.postmaster())
+    }
+
+    /// The same of the process of a service and of a postmaster.
+    pub fn of_processes(service: u32, postmaster: u32) -> Self {
+        let used: Vec<_> = processes().filter_map(Used::by).collect();
+        let seconds = |belongs: &dyn Fn(&Used) -> bool| {
+            let ticks: u64 = used.iter().filter(|used| belongs(used)).map(|used| used.ticks).sum();
+            // Linux reports hundredths of a second, whatever its internal resolution.
+            ticks as f64 / 100.0
+        };
+        let of_postgres = |used: &Used| used.process == postmaster || used.parent == postmaster;
+        Self { service: seconds(&|used: &Used| used.process == service), postgres: seconds(&of_postgres) }
+    }
+
+    pub fn since(self, before: Self) -> Self {
+        Self { service: self.service - before.service, postgres: self.postgres - before.postgres }
+    }
+
+    pub fn total(self) -> f64 {
+        self.service + self.postgres
+    }
+
+    /// Notes who has used how much for each of `count` units.
+    pub fn note(self, figures: &mut Figures, name: &str, count: f64) {
+        figures.note(&format!("{name}, CPU of the service in µs"), self.service * 1e6 / count);
+        figures.note(&format!("{name}, CPU of PostgreSQL in µs"), self.postgres * 1e6 / count);
+    }
 }
 
 /// The processes that this one has started.
@@ -34,16 +64,20 @@ fn processes() -> impl Iterator<Item = u32> {
 }
 
 /// The ticks that a process has used, including its ended children.
-struct Ticks(u64);
+struct Used {
+    process: u32,
+    parent: u32,
+    ticks: u64,
+}
 
-impl Ticks {
-    /// The ticks of `process`, if it is one of `families` or a child of the second one.
-    fn of(process: u32, families: &[u32]) -> Option<Self> {
+impl Used {
+    /// `None` if the process has ended.
+    fn by(process: u32) -> Option<Self> {
         let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         // The name is in parentheses and may contain anything; the following fields are numbers: state, parent, …
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
-        let parent: u32 = fields.get(1)?.parse().ok()?;
-        let used = fields.get(11..15)?.iter().filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
-        (families.contains(&process) || families[1..].contains(&parent)).then_some(Self(used))
+        let parent = fields.get(1)?.parse().ok()?;
+        let ticks = fields.get(11..15)?.iter().filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+        Some(Self { process, parent, ticks })
     }
 }

@@ -17,13 +17,7 @@ pub(super) struct Claim {
 impl Claim {
     /// Whether another process holds the lock. The look itself is in nobody's way for long, and not in that of another look.
     pub(super) fn is_held(data_dir: &Path) -> bool {
-        File::open(data_dir).is_ok_and(|lock| match lock.try_lock_shared() {
-            Ok(()) => {
-                drop(Self { lock });
-                false
-            }
-            Err(error) => matches!(error, TryLockError::WouldBlock),
-        })
+        File::open(data_dir).is_ok_and(|lock| matches!(Self { lock }.lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
     /// Waits for another process that is about to end, for example when a file watcher restarts the program.

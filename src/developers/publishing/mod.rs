@@ -2,7 +2,8 @@
 //!
 //! Everything is validated before anything is stored: the names against the catalogue, each `data` against the schema of its event.
 //! All events are then written by one statement and one commit. Without idempotency keys there is no explicit transaction, and
-//! concurrent single events about no record share one statement and commit.
+//! concurrent single events about no record share one statement and commit. One that is alone is published by the delivery hub
+//! ([`Webhooks::publish`]), which most often sends it at once.
 //!
 //! An idempotency key is valid for a day. A repeated request returns the event that was published under the key, also among
 //! concurrent requests: the key is written together with the event, and a request that finds the key taken rolls back and reads
@@ -40,6 +41,7 @@ use crate::kernel::openapi::{OperationDoc, object};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_body::Unread;
 use crate::resources::{FieldType, Reference};
+use crate::webhooks::Webhooks;
 
 /// The maximum body size. It is larger than on other routes, because a request may contain many events.
 pub(super) const BODY_LIMIT: usize = 1024 * 1024;
@@ -97,8 +99,8 @@ pub struct Publishing {
 
 impl Publishing {
     /// Single events are published in groups, which `lifecycle` waits for on shutdown.
-    pub fn new(developers: Developers, notifier: CommitNotifier, lifecycle: &Lifecycle) -> Self {
-        let single_publisher = single_publisher(&developers.pool, &developers.clock, notifier, lifecycle);
+    pub fn new(developers: Developers, webhooks: Webhooks, notifier: CommitNotifier, lifecycle: &Lifecycle) -> Self {
+        let single_publisher = single_publisher(&developers.pool, &developers.clock, webhooks, notifier, lifecycle);
         Self { developers, single_publisher }
     }
 
@@ -138,14 +140,24 @@ impl Publishing {
 /// The group commit of single events about no record, over all companies.
 type SinglePublisher = GroupCommit<Arc<NewEvent>, Published>;
 
-fn single_publisher(pool: &Pool, clock: &Clock, notifier: CommitNotifier, lifecycle: &Lifecycle) -> SinglePublisher {
+fn single_publisher(pool: &Pool, clock: &Clock, webhooks: Webhooks, notifier: CommitNotifier, lifecycle: &Lifecycle) -> SinglePublisher {
     let (pool, clock) = (database::group_pool(pool, "publishing", 2), clock.clone());
     // No event about no record has to be published before another one whose publisher has not been answered.
     let itself = |event: &Arc<NewEvent>| Arc::as_ptr(event).addr() as u64;
+    // Each group that is being written holds a clone.
+    let under_way = Arc::new(());
     GroupCommit::two_at_a_time(lifecycle.clone(), MAX_SINGLES_PER_BATCH, itself, move |events: Vec<Arc<NewEvent>>| {
-        let (pool, notifier, now) = (pool.clone(), notifier.clone(), clock.now());
+        let (pool, webhooks, notifier, now) = (pool.clone(), webhooks.clone(), notifier.clone(), clock.now());
+        let this = Arc::clone(&under_way);
         async move {
             let mut conn = pool.acquire().await?;
+            // While others are published beside it, it is no single event: many in one fan-out cost less than each by itself.
+            if let [event] = &*events
+                && Arc::strong_count(&this) == 2
+                && let Some(id) = webhooks.publish(&mut conn, event, now).await?
+            {
+                return Ok(published(&events, vec![id], now));
+            }
             let ids = events::publish_without_notify(&mut conn, &events, now).await?;
             notifier.committed();
             Ok(published(&events, ids, now))

@@ -33,6 +33,7 @@ pub use crate::kernel::database::repeated::{MayBeConflict, repeated};
 pub use crate::kernel::database::replica::{Comparison, Replica, Standing, register as register_replica};
 pub use crate::kernel::database::servers::Servers;
 pub use crate::kernel::database::settings::{CellSettings, Settings};
+pub use crate::kernel::database::statement_name::statement_name;
 pub use crate::kernel::database::transaction::Transaction;
 use crate::kernel::error_chain::chain;
 use crate::kernel::problem::{Problem, ProblemCode};

@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use deadpool::managed::{self, Object, PoolError, QueueMode, Timeouts};
+use deadpool::managed::{self, PoolError, QueueMode, TimeoutType, Timeouts};
 use deadpool::{Runtime, Status};
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
@@ -195,25 +195,43 @@ impl Pool {
     /// all of them for each handler.
     pub fn acquire(&self) -> BoxFuture<'_, Result<Connection, sqlx::Error>> {
         Box::pin(async {
-            self.close_idle();
-            let since = Instant::now();
-            let live = self.take().await.inspect_err(|_| _ = self.0.waits.refused.inc())?;
-            self.0.waits.waited.observe(since.elapsed().as_secs_f64());
-            let (clock, metrics, settings) =
-                (self.0.servers.clock().clone(), self.0.metrics.clone(), self.0.settings_of_transactions.clone());
-            Ok(Connection::new(live, clock, self.0.limits.statement_timeout, settings, metrics))
+            if self.0.connections.status().waiting >= MAX_WAITING_FOR_EACH * self.0.limits.connections as usize {
+                self.0.waits.refused.inc();
+                return Err(sqlx::Error::PoolTimedOut);
+            }
+            self.take(self.0.connections.timeouts()).await.map_err(|error| self.refused(error))
         })
     }
 
-    async fn take(&self) -> Result<Object<Connector>, sqlx::Error> {
-        if self.0.connections.status().waiting >= MAX_WAITING_FOR_EACH * self.0.limits.connections as usize {
-            return Err(sqlx::Error::PoolTimedOut);
-        }
-        self.0.connections.get().await.map_err(|error| match error {
+    /// Takes a connection that nobody uses, or opens one. Waits for none: `None` if all are in use.
+    pub fn acquire_free(&self) -> BoxFuture<'_, Result<Option<Connection>, sqlx::Error>> {
+        Box::pin(async {
+            let without_waiting = Timeouts { wait: Some(Duration::ZERO), ..self.0.connections.timeouts() };
+            match self.take(without_waiting).await {
+                Ok(connection) => Ok(Some(connection)),
+                Err(PoolError::Timeout(TimeoutType::Wait)) => Ok(None),
+                Err(error) => Err(self.refused(error)),
+            }
+        })
+    }
+
+    async fn take(&self, timeouts: Timeouts) -> Result<Connection, PoolError<sqlx::Error>> {
+        self.close_idle();
+        let since = Instant::now();
+        let live = self.0.connections.timeout_get(&timeouts).await?;
+        self.0.waits.waited.observe(since.elapsed().as_secs_f64());
+        let (clock, metrics, settings) = (self.0.servers.clock().clone(), self.0.metrics.clone(), self.0.settings_of_transactions.clone());
+        Ok(Connection::new(live, clock, self.0.limits.statement_timeout, settings, metrics))
+    }
+
+    /// A caller got no connection.
+    fn refused(&self, error: PoolError<sqlx::Error>) -> sqlx::Error {
+        self.0.waits.refused.inc();
+        match error {
             PoolError::Backend(error) => error,
             PoolError::Closed => sqlx::Error::PoolClosed,
             PoolError::Timeout(_) | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_) => sqlx::Error::PoolTimedOut,
-        })
+        }
     }
 
     /// Takes a connection for statements that may take long, such as those that remove what has expired or create indexes. It is not

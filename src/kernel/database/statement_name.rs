@@ -37,13 +37,14 @@ fn follows(sql: &str, (begins, word): &(usize, &str), (next, called): &(usize, &
     sql[begins + word.len()..*next].chars().all(char::is_whitespace) && !sql[next + called.len()..].starts_with('(')
 }
 
-/// The words of a statement in lower case, each with its place.
+/// The words of a statement in lower case, each with its place. A comment has none.
 fn words(sql: &str) -> Vec<(usize, &str)> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut words = Vec::new();
-    let mut begins = None;
+    let (mut begins, mut is_comment) = (None, false);
     for (place, c) in sql.char_indices().chain([(sql.len(), ' ')]) {
-        match (begins, is_word(c)) {
+        is_comment = c != '\n' && (is_comment || sql[place..].starts_with("--"));
+        match (begins, is_word(c) && !is_comment) {
             (None, true) => begins = Some(place),
             (Some(from), false) => {
                 words.push((from, &sql[from..place]));
@@ -75,9 +76,15 @@ mod tests {
             ("select from knives where id = $1 for no key update", "select knives"),
             ("with a as (select id from spoons for update), b as (update only knives set x = 1) delete from spoons", "update knives"),
             ("delete from guests_20260521_kept where id < $1", "delete guests"),
+            (
+                "-- Drop what is old:\n-- delete from plates\nwith a as (\n  -- then update some\n  delete from cups)\nselect 1",
+                "delete cups",
+            ),
+            ("select id from bowls -- update", "select bowls"),
             ("create table guests_20260521 partition of guests", "create"),
             ("select pg_notify($1, '')", "select"),
             ("select count(*) from (select 1 from ovens limit 9) as some", "select ovens"),
+            ("with a as (\n  -- delete from knives\n  select from spoons -- lock them\n) insert into forks values ($1)", "insert forks"),
             ("begin", "begin"),
             ("savepoint inner_2", "savepoint"),
             ("", "nothing"),

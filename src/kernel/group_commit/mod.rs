@@ -10,6 +10,8 @@
 //! The queue is bounded, and nobody waits in it for longer than [`PATIENCE`]: while the database cannot keep up, callers are refused at
 //! once or soon. A caller that was refused, or has gone away, finds nothing written: its item leaves the queue with it. A group that the
 //! database has rolled back because of a conflict is written again. [`queue`] is what waits; this module writes it.
+//!
+//! A caller waits for one answer, and has no timer: a writer refuses, while it writes, what has waited for too long.
 
 mod queue;
 #[cfg(test)]
@@ -17,26 +19,23 @@ mod tests;
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout_at;
 
 use crate::kernel::database::{is_unavailable, repeated, took_too_long};
-use crate::kernel::group_commit::queue::{Queue, Waiting, Writing, keys_of};
+use crate::kernel::group_commit::queue::{Done, PATIENCE, Queue, Waiting, keys_of};
 use crate::kernel::group_metrics::GroupMetrics;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
 
-/// How often a writer lets other tasks run before it takes a group, if two are written at a time: once for the sockets to be read, and
-/// once for what was read to be processed.
+/// How often a writer lets other tasks run before it takes a group where items come together ([`Queue::gathers`]): once for the sockets to be
+/// read, and once for what was read to be processed.
 const YIELDS: usize = 2;
-
-/// How long an item waits before it is part of a group.
-const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Writes a group atomically and returns one result per item, in the same order.
 type Write<I, W> = dyn Fn(Vec<I>) -> BoxFuture<'static, Result<Vec<W>, sqlx::Error>> + Send + Sync;
@@ -112,21 +111,11 @@ where
     ///
     /// `size` is the size of the item in memory, roughly and in bytes.
     pub async fn write(&self, item: I, size: usize) -> Result<W, Problem> {
-        let ((begin, mut begun), (done, written)) = (oneshot::channel(), oneshot::channel());
-        let since = Instant::now();
-        if self.0.add(Waiting { item, size, begun: begin, done })? {
+        let (done, written) = oneshot::channel();
+        if self.0.add(item, size, done)? {
             let gathering = Arc::clone(&self.0);
             self.0.lifecycle.spawn(async move { while gathering.write_next().await {} });
         }
-        if timeout(PATIENCE, &mut begun).await.is_err() {
-            begun.close();
-            // Unless the writer has taken the item at the same moment, it will not.
-            if begun.try_recv().is_err() {
-                self.0.metrics.refused.inc();
-                return Err(self.0.refusal());
-            }
-        }
-        self.0.metrics.waited.observe(since.elapsed().as_secs_f64());
         // The writer task always sends a result unless it panicked, and a panic has been logged.
         written.await.unwrap_or_else(|_| Err(ProblemCode::Internal.into()))
     }
@@ -137,9 +126,9 @@ where
     I: Clone,
 {
     /// Adds an item to the queue, if there is room; whether a writer has to be started for it.
-    fn add(&self, waiting: Waiting<I, W>) -> Result<bool, Problem> {
+    fn add(&self, item: I, size: usize, done: Done<W>) -> Result<bool, Problem> {
         let mut queue = self.queue();
-        if !queue.add(waiting) {
+        if !queue.add(item, size, done) {
             self.metrics.refused.inc();
             return Err(ProblemCode::Overloaded.into());
         }
@@ -147,17 +136,9 @@ where
         Ok(queue.wants_writer())
     }
 
-    /// Why an item has waited for too long: the queue is too long for what the database can do, or the database does not answer.
-    fn refusal(&self) -> Problem {
-        match self.queue().taken_at().elapsed() < PATIENCE {
-            true => ProblemCode::Overloaded.into(),
-            false => Problem::new(ProblemCode::DatabaseUnavailable).retry_after(5),
-        }
-    }
-
     /// Writes one group; `false` if nothing in the queue can be written.
     async fn write_next(&self) -> bool {
-        if self.key.is_some() {
+        if self.queue().gathers() {
             // Callers that are ready to run come first, so that their items are in this group.
             for _ in 0..YIELDS {
                 tokio::task::yield_now().await;
@@ -166,31 +147,56 @@ where
         let Some(group) = self.next_group() else { return false };
         let keys = keys_of(self.key, &group);
         // A panic has been logged where it happened. The waiting callers of this group get an error, and the next group is written.
-        let _ = AssertUnwindSafe(self.write_group(group)).catch_unwind().await;
+        let mut writing = pin!(AssertUnwindSafe(self.write_group(group)).catch_unwind());
+        loop {
+            let late_at = self.queue().late_at();
+            if timeout_at(late_at, writing.as_mut()).await.is_ok() {
+                break;
+            }
+            self.refuse_late();
+        }
         self.queue().is_written(&keys);
         true
     }
 
-    async fn write_group(&self, group: Vec<Writing<I, W>>) {
-        let items: Vec<_> = group.iter().map(|writing| writing.item.clone()).collect();
-        match repeated(|| (self.write)(items.clone())).await {
-            Ok(written) => {
-                for (writing, written) in group.into_iter().zip(written) {
-                    let _ = writing.done.send(Ok(written));
-                }
-            }
-            Err(error) if group.len() == 1 || is_unavailable(&error) || took_too_long(&error) => {
-                let problem = Problem::from(error);
-                for writing in group {
-                    let _ = writing.done.send(Err(problem.clone()));
-                }
-            }
-            Err(_) => self.write_one_by_one(group).await,
+    /// Refuses what has waited for too long: the queue is too long for what the database can do, or the database does not answer.
+    fn refuse_late(&self) {
+        let (late, taken_at) = {
+            let mut queue = self.queue();
+            let late = queue.take_late();
+            self.metrics.waiting.set(queue.len() as i64);
+            (late, queue.taken_at())
+        };
+        let refusal: Problem = match taken_at.elapsed() < PATIENCE {
+            true => ProblemCode::Overloaded.into(),
+            false => Problem::new(ProblemCode::DatabaseUnavailable).retry_after(5),
+        };
+        for waiting in late.into_iter().filter(Waiting::is_there) {
+            self.metrics.refused.inc();
+            let _ = waiting.done.send(Err(refusal.clone()));
         }
     }
 
-    async fn write_one_by_one(&self, group: Vec<Writing<I, W>>) {
-        for Writing { item, done } in group {
+    async fn write_group(&self, group: Vec<Waiting<I, W>>) {
+        let (items, callers): (Vec<_>, Vec<_>) = group.into_iter().map(|waiting| (waiting.item, waiting.done)).unzip();
+        match repeated(|| (self.write)(items.clone())).await {
+            Ok(written) => {
+                for (done, written) in callers.into_iter().zip(written) {
+                    let _ = done.send(Ok(written));
+                }
+            }
+            Err(error) if items.len() == 1 || is_unavailable(&error) || took_too_long(&error) => {
+                let problem = Problem::from(error);
+                for done in callers {
+                    let _ = done.send(Err(problem.clone()));
+                }
+            }
+            Err(_) => self.write_one_by_one(items, callers).await,
+        }
+    }
+
+    async fn write_one_by_one(&self, items: Vec<I>, callers: Vec<Done<W>>) {
+        for (item, done) in items.into_iter().zip(callers) {
             let written = repeated(|| (self.write)(vec![item.clone()]))
                 .await
                 .map(|mut written| written.pop().expect("the group returns one result per item"));
@@ -199,14 +205,18 @@ where
     }
 
     /// The next group, which counts as being written.
-    fn next_group(&self) -> Option<Vec<Writing<I, W>>> {
-        let mut queue = self.queue();
-        let group = queue.next_group();
-        self.metrics.waiting.set(queue.len() as i64);
-        if let Some(group) = &group {
-            self.metrics.sizes.observe(group.len() as f64);
+    fn next_group(&self) -> Option<Vec<Waiting<I, W>>> {
+        let (group, taken_at) = {
+            let mut queue = self.queue();
+            let group = queue.next_group();
+            self.metrics.waiting.set(queue.len() as i64);
+            (group?, queue.taken_at())
+        };
+        self.metrics.sizes.observe(group.len() as f64);
+        for waiting in &group {
+            self.metrics.waited.observe((taken_at - waiting.since).as_secs_f64());
         }
-        group
+        Some(group)
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue<I, W>> {

@@ -1,12 +1,15 @@
 //! What waits to be written: how much may, and what is next.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::kernel::problem::Problem;
 
+/// How long an item waits before it is part of a group.
+pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 /// The number of waiting items from which on a second group is written beside the first. Most of the cost of a small group does not
 /// depend on its size.
 pub(super) const ENOUGH_FOR_TWO: usize = 8;
@@ -28,27 +31,32 @@ pub(super) struct Queue<I, W> {
     writers: usize,
     /// The keys of the items that are being written.
     written: HashSet<u64>,
-    /// When the last group was taken.
+    /// When the last group was taken, and how many items it had.
     taken_at: Instant,
+    taken: usize,
 }
 
+/// Tells a caller what became of its item.
+pub(super) type Done<W> = oneshot::Sender<Result<W, Problem>>;
+
+/// An item that waits, or is in the group that is being written.
 pub(super) struct Waiting<I, W> {
     pub item: I,
     pub size: usize,
-    /// Tells the caller that the item is being written. The caller has gone away if it cannot be told; it may do so until then.
-    pub begun: oneshot::Sender<()>,
-    pub done: oneshot::Sender<Result<W, Problem>>,
+    pub since: Instant,
+    pub done: Done<W>,
 }
 
-/// An item of a group that is being written.
-pub(super) struct Writing<I, W> {
-    pub item: I,
-    pub done: oneshot::Sender<Result<W, Problem>>,
+impl<I, W> Waiting<I, W> {
+    /// Whether its caller has not gone away.
+    pub fn is_there(&self) -> bool {
+        !self.done.is_closed()
+    }
 }
 
 impl<I, W> Queue<I, W> {
     pub fn new(most: usize, key: Option<fn(&I) -> u64>) -> Self {
-        Self { waiting: Vec::new(), bytes: 0, most, key, writers: 0, written: HashSet::new(), taken_at: Instant::now() }
+        Self { waiting: Vec::new(), bytes: 0, most, key, writers: 0, written: HashSet::new(), taken_at: Instant::now(), taken: 0 }
     }
 
     pub fn len(&self) -> usize {
@@ -61,17 +69,17 @@ impl<I, W> Queue<I, W> {
     }
 
     /// Adds an item. Returns `false` if there is no room for it.
-    pub fn add(&mut self, new: Waiting<I, W>) -> bool {
-        if !self.has_room(new.size) {
+    pub fn add(&mut self, item: I, size: usize, done: Done<W>) -> bool {
+        if !self.has_room(size) {
             // Who has gone away makes room.
-            self.waiting.retain(|waiting| !waiting.begun.is_closed());
+            self.waiting.retain(Waiting::is_there);
             self.bytes = self.waiting.iter().map(|waiting| waiting.size).sum();
-            if !self.has_room(new.size) {
+            if !self.has_room(size) {
                 return false;
             }
         }
-        self.bytes += new.size;
-        self.waiting.push(new);
+        self.bytes += size;
+        self.waiting.push(Waiting { item, size, since: Instant::now(), done });
         true
     }
 
@@ -90,9 +98,28 @@ impl<I, W> Queue<I, W> {
         starts
     }
 
+    /// Whether items come together, so that further ones may be about to arrive. One that comes alone, after another one that did, need not wait
+    /// for others.
+    pub fn gathers(&self) -> bool {
+        self.key.is_some() && (self.taken > 1 || self.waiting.len() > 1)
+    }
+
+    /// When the item that has waited longest has waited for too long; if none waits, when one that comes now would have.
+    pub fn late_at(&self) -> Instant {
+        self.waiting.first().map_or_else(Instant::now, |waiting| waiting.since) + PATIENCE
+    }
+
+    /// Takes the items that have waited for too long.
+    pub fn take_late(&mut self) -> Vec<Waiting<I, W>> {
+        let late = self.waiting.iter().take_while(|waiting| waiting.since.elapsed() >= PATIENCE).count();
+        let late: Vec<_> = self.waiting.drain(..late).collect();
+        self.bytes -= late.iter().map(|waiting| waiting.size).sum::<usize>();
+        late
+    }
+
     /// The items that have waited longest and whose callers are there; none with the key of an item that is being written. If there are
     /// none, the writer ends: the other one checks the queue again.
-    pub fn next_group(&mut self) -> Option<Vec<Writing<I, W>>> {
+    pub fn next_group(&mut self) -> Option<Vec<Waiting<I, W>>> {
         let (mut group, mut size) = (Vec::new(), 0);
         // Each round takes as many as are missing; most often, all callers are there, and one is enough.
         while group.len() < self.most {
@@ -101,16 +128,14 @@ impl<I, W> Queue<I, W> {
                 break;
             }
             self.bytes -= next.iter().map(|waiting| waiting.size).sum::<usize>();
-            let there =
-                next.into_iter().filter_map(|Waiting { item, begun, done, .. }| begun.send(()).ok().map(|()| Writing { item, done }));
-            group.extend(there);
+            group.extend(next.into_iter().filter(Waiting::is_there));
         }
         if group.is_empty() {
             self.writers -= 1;
             return None;
         }
         self.written.extend(keys_of(self.key, &group));
-        self.taken_at = Instant::now();
+        (self.taken_at, self.taken) = (Instant::now(), group.len());
         Some(group)
     }
 
@@ -143,6 +168,6 @@ impl<I, W> Queue<I, W> {
 }
 
 /// The keys of a group.
-pub(super) fn keys_of<I, W>(key: Option<fn(&I) -> u64>, group: &[Writing<I, W>]) -> Vec<u64> {
-    key.iter().flat_map(|key| group.iter().map(|writing| key(&writing.item))).collect()
+pub(super) fn keys_of<I, W>(key: Option<fn(&I) -> u64>, group: &[Waiting<I, W>]) -> Vec<u64> {
+    key.iter().flat_map(|key| group.iter().map(|waiting| key(&waiting.item))).collect()
 }

@@ -75,6 +75,30 @@ async fn two_groups_are_written_at_a_time_and_items_with_the_same_key_in_their_o
 }
 
 #[tokio::test]
+async fn an_item_that_comes_alone_is_written_at_once_and_one_behind_a_larger_group_waits_for_others() {
+    let log = Log::default();
+    let numbers = two_at_a_time(&log);
+    // Whether the writer has taken the number the first time that it ran.
+    let is_taken_at_once = async |number: i32| {
+        let mut writing = Box::pin(numbers.write(number, 1));
+        assert!(futures::poll!(&mut writing).is_pending());
+        tokio::task::yield_now().await;
+        let is_taken = log.lock().unwrap().iter().any(|(group, _)| group.contains(&number));
+        writing.await.unwrap();
+        is_taken
+    };
+    assert!(is_taken_at_once(1).await);
+    assert!(is_taken_at_once(2).await);
+    join_all([3, 4].map(|number| numbers.write(number, 1))).await;
+    // The writer looks once more for callers, and ends.
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!is_taken_at_once(5).await);
+    assert!(is_taken_at_once(6).await);
+}
+
+#[tokio::test]
 async fn an_item_that_cannot_be_written_does_not_affect_others() {
     let squares = squares(&Arc::default());
     let written = join_all((5..10).map(|number| squares.write(number, 1))).await;

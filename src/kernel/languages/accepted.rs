@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 
 use crate::kernel::languages::LanguageTag;
 
@@ -35,7 +35,12 @@ impl<S: Send + Sync> FromRequestParts<S> for AcceptedLanguages {
 impl AcceptedLanguages {
     /// Those of the headers of a request.
     pub fn of(headers: &HeaderMap) -> Self {
-        let lines = headers.get_all(header::ACCEPT_LANGUAGE).iter().filter_map(|line| line.to_str().ok());
+        Self::of_lines(headers.get_all(header::ACCEPT_LANGUAGE).iter())
+    }
+
+    /// Those of the values of the header.
+    pub fn of_lines<'a>(lines: impl IntoIterator<Item = &'a HeaderValue>) -> Self {
+        let lines = lines.into_iter().filter_map(|line| line.to_str().ok());
         let mut weighted: Vec<_> = lines.flat_map(|line| line.split(',')).take(MAX_LANGUAGES).filter_map(weighted).collect();
         // The sort is stable: entries of equal weight keep their order.
         weighted.sort_by(|(one, _), (other, _)| other.total_cmp(one));

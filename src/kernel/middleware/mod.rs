@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
+use axum::http::{HeaderValue, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
@@ -23,8 +24,7 @@ use tracing::field::display;
 use crate::kernel::access_log::{self, AskingKey};
 use crate::kernel::client_address::{self, TrustedProxies};
 use crate::kernel::clock::Clock;
-use crate::kernel::languages::AcceptedLanguages;
-use crate::kernel::problem::{Language, Problem, ProblemCode};
+use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_body::{Arrival, BodyLimits};
 use crate::kernel::request_id::RequestId;
 use crate::kernel::request_metrics::RequestMetrics;
@@ -91,7 +91,7 @@ async fn request_context(State(state): State<Arc<(Surroundings, Duration)>>, mut
     let traced = traced::begin(&surroundings.traces, id, request.method(), route, request.headers(), began);
     let trace_id = traced.as_ref().map(|span| display(span.context().trace_id()));
     let span = tracing::info_span!("request", id = %id, method = %request.method(), route = route.map(display), trace_id);
-    let language = language(&request, surroundings.customers_below);
+    let languages = languages(&request, surroundings.customers_below);
     let answer = async {
         let unanswered = Unanswered(Some(&surroundings.stopping));
         let arrival = Arrival::of(&request);
@@ -121,7 +121,7 @@ async fn request_context(State(state): State<Arc<(Surroundings, Duration)>>, mut
         (response, took)
     };
     let (response, took) = within(traced.as_ref(), answer.instrument(span)).await;
-    let response = response::finish(response, id, language);
+    let response = response::finish(response, id, languages);
     measured.answered(response.status(), took);
     if let Some(span) = traced {
         traced::conclude(span, response.status(), &key);
@@ -129,10 +129,10 @@ async fn request_context(State(state): State<Arc<(Surroundings, Duration)>>, mut
     response
 }
 
-/// The language of the problems, if a customer asks.
-fn language(request: &Request, customers_below: &str) -> Option<Language> {
+/// What is said of the language of problems, if a customer asks. It is kept as it was written, because few responses are problems.
+fn languages(request: &Request, customers_below: &str) -> Option<Vec<HeaderValue>> {
     let asks = request.uri().path().starts_with(customers_below);
-    asks.then(|| Language::preferred(&AcceptedLanguages::of(request.headers())))
+    asks.then(|| request.headers().get_all(header::ACCEPT_LANGUAGE).iter().cloned().collect())
 }
 
 /// A request that has no response yet. If it never gets one because the service stops, the log says so.

@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
+use crate::kernel::languages::AcceptedLanguages;
 use crate::kernel::problem::{Language, Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
 
@@ -15,12 +16,14 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 #[derive(Clone, Copy, Debug)]
 pub struct TellsTheReason;
 
-/// Writes the problem document of a failed response, in `language` if it is for a customer. Every response gets the request id and, unless it
-/// sets its own, `Cache-Control: no-store`, because responses contain tokens, keys and customer data.
-pub(super) fn finish(mut response: Response, id: RequestId, language: Option<Language>) -> Response {
+/// Writes the problem document of a failed response; if it is for a customer, in the language that is preferred among these, the values of
+/// `Accept-Language`. Every response gets the request id and, unless it sets its own, `Cache-Control: no-store`, because responses contain
+/// tokens, keys and customer data.
+pub(super) fn finish(mut response: Response, id: RequestId, languages: Option<Vec<HeaderValue>>) -> Response {
     let id = id.to_string();
     let failed = response.status().is_client_error() || response.status().is_server_error();
     if failed && response.extensions().get::<TellsTheReason>().is_none() {
+        let language = languages.map(|lines| Language::preferred(&AcceptedLanguages::of_lines(&lines)));
         let problem = response.extensions_mut().remove::<Problem>();
         let problem = problem.unwrap_or_else(|| Problem::new(ProblemCode::of_status(response.status())));
         // The other headers of the response stay (Retry-After, Allow, RateLimit-…); the status code and the body come from the problem.

@@ -9,7 +9,7 @@ use crate::audit_trail::{self, Action};
 use crate::callers::{Caller, Who};
 use crate::events::{self, EventName, NewEvent};
 use crate::kernel::database::{Connection, Transaction};
-use crate::kernel::ids::{CompanyId, EventId};
+use crate::kernel::ids::CompanyId;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::traces::{self, Moment, Span, SpanKind, TraceContext};
 use crate::operators::{self, Notice};
@@ -30,6 +30,8 @@ pub struct RecordTransaction<S> {
     span: Option<Span>,
     /// What evicts cached records of each kind that has changed, by the name of the kind.
     evictions: BTreeMap<&'static str, fn(&S, CompanyId)>,
+    /// The events, which the commit publishes.
+    events: Vec<NewEvent>,
     transaction: Transaction<'static>,
 }
 
@@ -39,7 +41,7 @@ impl<S: ResourceState> RecordTransaction<S> {
         let began = Moment::now(state.clock().now());
         let transaction = state.pool().begin().await?;
         let (state, caller, now) = (state.clone(), caller.clone(), state.clock().now());
-        Ok(Self { state, caller, now, began, span: None, evictions: BTreeMap::new(), transaction })
+        Ok(Self { state, caller, now, began, span: None, evictions: BTreeMap::new(), events: Vec::new(), transaction })
     }
 
     /// The span that events of this transaction follow from, if it is recorded.
@@ -89,7 +91,7 @@ impl<S: ResourceState> RecordTransaction<S> {
         queries::lock_all(&mut self.transaction, &R::descriptor(&self.state), (&self.caller).into(), ids).await
     }
 
-    /// Creates a record and publishes its events. A violated [`PublishesEvents::UNIQUE`] becomes a validation error.
+    /// Creates a record; the commit publishes its events. A violated [`PublishesEvents::UNIQUE`] becomes a validation error.
     pub async fn insert<R: PublishesEvents<State = S>>(&mut self, id: R::Id, fields: R) -> Result<Shown<R>, Problem> {
         let record =
             queries::insert(&mut self.transaction, self.caller.company, id, &fields, self.now).await.map_err(unique::refusal::<R>)?;
@@ -129,9 +131,9 @@ impl<S: ResourceState> RecordTransaction<S> {
         R::follow_up(self, &change).await?;
         // The record is presented after its consequences were applied, because they may be part of what is shown.
         let shown = self.present(change.record().clone()).await?;
-        let names = R::events_in(&self.state, &change).into_iter();
-        let events: Vec<_> = names.map(|name| self.event(&shown, name, Map::new())).collect();
-        self.publish_all(&events).await?;
+        for name in R::events_in(&self.state, &change) {
+            self.events.push(self.event(&shown, name, Map::new()));
+        }
         Ok(shown)
     }
 
@@ -158,23 +160,35 @@ impl<S: ResourceState> RecordTransaction<S> {
         audit_trail::record(&mut self.transaction, &self.caller, action, record(change.record().id), self.now).await
     }
 
-    /// Publishes an event about a record in addition to those its own changes publish, with `additional` as its `additionalData`.
+    /// An event about a record as it is now, with `additional` as its `additionalData`, for the caller to publish.
+    pub async fn event_about<R: Resource<State = S>>(
+        &mut self,
+        record: Record<R>,
+        name: EventName,
+        additional: Map<String, Value>,
+    ) -> Result<NewEvent, sqlx::Error> {
+        let shown = self.present(record).await?;
+        Ok(self.event(&shown, name, additional))
+    }
+
+    /// Publishes such an event with the commit, in addition to those that the record's own changes publish.
     pub async fn announce<R: Resource<State = S>>(
         &mut self,
         record: Record<R>,
         name: EventName,
         additional: Map<String, Value>,
-    ) -> Result<EventId, sqlx::Error> {
-        let shown = self.present(record).await?;
-        let event = self.event(&shown, name, additional);
-        events::publish(&mut self.transaction, event, self.now).await
+    ) -> Result<(), sqlx::Error> {
+        let event = self.event_about(record, name, additional).await?;
+        self.events.push(event);
+        Ok(())
     }
 
-    /// Publishes an event about each of the records in one statement.
+    /// Publishes an event about each of the records with the commit.
     pub async fn announce_all<R: Resource<State = S>>(&mut self, records: Vec<Record<R>>, name: &EventName) -> Result<(), sqlx::Error> {
-        let shown = self.present_all(records).await?;
-        let events: Vec<_> = shown.iter().map(|about| self.event(about, name.clone(), Map::new())).collect();
-        self.publish_all(&events).await
+        for about in self.present_all(records).await? {
+            self.events.push(self.event(&about, name.clone(), Map::new()));
+        }
+        Ok(())
     }
 
     fn event<R: Resource>(&self, about: &Shown<R>, name: EventName, additional: Map<String, Value>) -> NewEvent {
@@ -184,16 +198,12 @@ impl<S: ResourceState> RecordTransaction<S> {
         NewEvent { company: self.caller.company, name, subject, owner, request, trace, data: about.event_data(additional).into() }
     }
 
-    /// Publishes the events in one statement, in their order.
-    async fn publish_all(&mut self, events: &[NewEvent]) -> Result<(), sqlx::Error> {
-        if !events.is_empty() {
-            events::publish_all(&mut self.transaction, events, self.now).await?;
+    /// Publishes the events in one statement, in their order, and commits the transaction. Evicts what is cached of the kinds that it has changed, of
+    /// this company alone, even if the commit fails.
+    pub async fn commit(mut self) -> Result<(), sqlx::Error> {
+        if !self.events.is_empty() {
+            events::publish_all(&mut self.transaction, &self.events, self.now).await?;
         }
-        Ok(())
-    }
-
-    /// Commits the transaction and evicts what is cached of the kinds that it has changed, of this company alone, even if the commit fails.
-    pub async fn commit(self) -> Result<(), sqlx::Error> {
         let committed = self.transaction.commit().await;
         // Also after an error: the connection may have failed after the commit took effect.
         for evict in self.evictions.into_values() {

@@ -19,7 +19,7 @@ use crate::storefront::access::CallingStore;
 use crate::storefront::customers::{self, Customer};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
-use crate::storefront::tokens::{self, LookUp, Presented, Session, TokenId};
+use crate::storefront::tokens::{self, Presented, Session, TokenId};
 
 /// The interval at which the use of a token is recorded.
 const USE_NOTED_EVERY: TimeDelta = TimeDelta::minutes(5);
@@ -135,7 +135,7 @@ impl Storefront {
 
     async fn look_up_session(&self, token: TokenId) -> Result<Option<Arc<Session>>, Problem> {
         let (now, generation) = (self.clock.now(), self.caches.sessions.generation());
-        let found = self.look_ups.write(LookUp { token, at: now }, size_of::<LookUp>()).await?;
+        let found = self.look_ups.find(token, now).await?;
         if let Some(session) = &found {
             self.caches.insert_session(generation, token, session, now);
         }

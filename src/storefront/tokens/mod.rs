@@ -15,7 +15,7 @@ use crate::storefront::audit::SignInAttempt;
 use crate::storefront::customers::Customer;
 use crate::storefront::tokens::queries::{NewToken, insert_token};
 
-pub use look_ups::{LookUp, LookUps, look_ups};
+pub use look_ups::LookUps;
 pub use queries::{
     Before, EndedSession, ListedSession, Session, company_of_session, export_sessions, forget_ended, forget_leaver, has_surplus,
     is_signed_in, list_ended, list_tokens, lock_session_shared, name_device, note_closely, note_proof, note_use, number_tokens_of,

@@ -39,7 +39,7 @@ impl Backlog {
     pub async fn read(conn: &mut Connection) -> Result<Self, sqlx::Error> {
         let lanes = list_lanes(conn).await?;
         let row = sqlx::query!(
-            r#"select (select count(*) from (select from in_flight order by claimed_at limit $1) as found) as "in_flight!",
+            r#"select (select count(*) from (select from in_flight order by id limit $1) as found) as "in_flight!",
                       (select count(*) from (select from endpoints where held_until is not null limit $1) as found) as "open_circuits!""#,
             MOST_COUNTED,
         )

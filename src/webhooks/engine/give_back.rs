@@ -3,28 +3,36 @@
 use chrono::{DateTime, Utc};
 
 use crate::kernel::database::Connection;
-use crate::kernel::ids::DeliveryId;
+use crate::kernel::ids::{DeliveryId, WorkerId};
 use crate::webhooks::Webhooks;
 use crate::webhooks::tracks::Track;
 
 impl Webhooks {
-    /// Gives back claimed first attempts of which nothing was sent. A lease that was lost meanwhile stays lost.
-    pub(crate) async fn give_back(&self, deliveries: &[DeliveryId]) -> Result<(), sqlx::Error> {
+    /// Gives back first attempts that this worker has claimed until `claimed_by`, and of which nothing was sent. A lease that was lost meanwhile stays
+    /// lost. Returns whether any was given back.
+    pub(crate) async fn give_back(&self, deliveries: &[DeliveryId], claimed_by: DateTime<Utc>) -> Result<bool, sqlx::Error> {
         let mut conn = self.delivery_pools.of(Track::Light).acquire().await?;
-        return_to_the_queue(&mut conn, deliveries, self.clock.now()).await
+        return_to_the_queue(&mut conn, deliveries, (self.worker, claimed_by), self.clock.now()).await
     }
 }
 
 /// Moves first attempts out of flight into the lane they came from, where they are the first again. One that was cancelled meanwhile is
-/// closed.
-async fn return_to_the_queue(conn: &mut Connection, deliveries: &[DeliveryId], now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    sqlx::query!(
+/// closed. One that was given back before and claimed again is left alone: it is being sent.
+async fn return_to_the_queue(
+    conn: &mut Connection,
+    deliveries: &[DeliveryId],
+    (worker, claimed_by): (WorkerId, DateTime<Utc>),
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
+    let done = sqlx::query!(
         "with endpoint as materialized (
              select subscription_id from endpoints
              where subscription_id = any(array(select subscription_id from in_flight where id = any($1)))
              order by subscription_id for no key update
          ), returned as (
-             delete from in_flight where id = any($1) and attempts = 1 and replay_of is null and (select count(*) from endpoint) > 0
+             delete from in_flight
+             where id = any($1) and attempts = 1 and replay_of is null and worker = $3 and claimed_at <= $4
+             and (select count(*) from endpoint) > 0
              returning *
          ), queued as (
              insert into waiting (id, company_id, subscription_id, event_id, event, sequence, chain, lane, due_at, created_at, updated_at)
@@ -39,8 +47,10 @@ async fn return_to_the_queue(conn: &mut Connection, deliveries: &[DeliveryId], n
          where endpoints.subscription_id = of_each.subscription_id",
         deliveries as &[DeliveryId],
         now,
+        worker.uuid(),
+        claimed_by,
     )
     .execute(conn)
     .await?;
-    Ok(())
+    Ok(done.rows_affected() > 0)
 }

@@ -32,6 +32,13 @@ pub struct Refill {
     pub in_flight: Vec<i32>,
 }
 
+impl Refill {
+    /// Whether no endpoint is refilled.
+    pub fn is_empty(&self) -> bool {
+        self.subscriptions.is_empty()
+    }
+}
+
 /// How far one endpoint is refilled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
@@ -93,6 +100,7 @@ mod tests {
         }
         let both = [one, other].map(|endpoint| (endpoint, Room { most: 1, in_flight: 50 }));
         assert_eq!(cursors.refill(both, now).due_from, [noon + TimeDelta::seconds(3), DateTime::UNIX_EPOCH]);
+        assert!(!cursors.refill(both, now).is_empty() && cursors.refill([], now).is_empty());
         assert_eq!(cursors.refill(both, now + CURSOR_LIFETIME).due_from, [DateTime::UNIX_EPOCH; 2]);
     }
 }

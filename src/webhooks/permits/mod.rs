@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::kernel::ids::CompanyId;
 use crate::webhooks::delivery_state::Lane;
 
-pub use crate::webhooks::permits::shares::Shares;
+pub use crate::webhooks::permits::shares::{AtOnce, Shares};
 
 /// The permits of this instance. Retries and replays can hold some of them, but never all: however many endpoints fail, there is a
 /// permit for a new event.

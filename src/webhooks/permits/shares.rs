@@ -8,7 +8,8 @@
 use uuid::Uuid;
 
 use crate::kernel::ids::CompanyId;
-use crate::webhooks::permits::{Permits, lock};
+use crate::webhooks::delivery_state::Lane;
+use crate::webhooks::permits::{Permits, Taken, lock};
 
 /// The deliveries in flight that an endpoint and a company may have however few permits are free.
 const FEW: usize = 4;
@@ -33,6 +34,15 @@ pub struct Shares {
     pub rooms: Vec<i32>,
 }
 
+/// What the deliveries of one event may take, of a company that has none in flight.
+#[derive(Debug)]
+pub struct AtOnce {
+    /// One for each delivery.
+    pub permits: Taken,
+    /// Maximum number of deliveries in flight to one endpoint.
+    pub endpoint: i32,
+}
+
 impl Shares {
     /// No other limit than that of the settings: `endpoint` deliveries in flight to one endpoint.
     pub fn unlimited(endpoint: i32) -> Self {
@@ -44,10 +54,21 @@ impl Permits {
     /// What may be taken now, before any permits are: at most `most` deliveries in flight to one endpoint.
     pub fn shares(&self, most: i32) -> Shares {
         let free = self.free();
-        let endpoint = as_sql(FEW.max(free / OF_ENDPOINT)).min(most);
+        let endpoint = share_of_endpoint(free, most);
         let (holders, rooms) =
             lock(&self.held).by_company.iter().map(|(company, flying)| (company.uuid(), as_sql(room_of_company(*flying, free)))).unzip();
         Shares { free, endpoint, scarce: endpoint < most, company: as_sql(room_of_company(0, free)), holders, rooms }
+    }
+
+    /// Takes permits for at most `deliveries` of one event. `None` if the company has some in flight, or if there are no permits. An endpoint may have
+    /// at most `most` in flight.
+    pub fn take_at_once(&self, company: CompanyId, deliveries: usize, most: i32) -> Option<AtOnce> {
+        if self.in_flight(company) > 0 {
+            return None;
+        }
+        let free = self.free();
+        let permits = self.take_some(Lane::Fresh, deliveries.min(room_of_company(0, free)));
+        (permits.len() > 0).then(|| AtOnce { permits, endpoint: share_of_endpoint(free, most) })
     }
 
     /// How many more deliveries these companies may take, all together.
@@ -68,6 +89,11 @@ fn room_of_company(flying: usize, free: usize) -> usize {
     few.max((OF_COMPANY * free).saturating_sub(flying) / (OF_COMPANY + 1))
 }
 
+/// How many deliveries an endpoint may have in flight, `most` at most.
+fn share_of_endpoint(free: usize, most: i32) -> i32 {
+    as_sql(FEW.max(free / OF_ENDPOINT)).min(most)
+}
+
 fn as_sql(count: usize) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
@@ -77,7 +103,6 @@ mod tests {
     use chrono::DateTime;
 
     use super::*;
-    use crate::webhooks::delivery_state::Lane;
 
     #[test]
     fn however_much_companies_want_there_is_room_for_another() {
@@ -109,6 +134,21 @@ mod tests {
         let shares = permits.shares(50);
         assert_eq!((shares.endpoint, shares.company), (4, 4));
         assert_eq!((permits.shares(2).endpoint, permits.shares(2).scarce), (2, false));
+    }
+
+    #[test]
+    fn who_has_nothing_in_flight_may_take_some_at_once_and_leaves_as_many_to_others() {
+        let companies = [(); 2].map(|()| CompanyId::new(DateTime::UNIX_EPOCH));
+        let permits = Permits::new(20);
+        let mut taken = permits.take_at_once(companies[0], 16, 50).unwrap();
+        assert_eq!((taken.permits.len(), taken.endpoint), (10, 5), "half of those that are free");
+        let held = taken.permits.next().unwrap().held_by(companies[0]);
+        drop(taken);
+        assert!(permits.take_at_once(companies[0], 16, 50).is_none(), "one is in flight");
+        assert_eq!(permits.take_at_once(companies[1], 3, 2).map(|taken| (taken.permits.len(), taken.endpoint)), Some((3, 2)));
+        drop(held);
+        let _all: Vec<_> = permits.take(Lane::Fresh, 20).collect();
+        assert!(permits.take_at_once(companies[0], 16, 50).is_none(), "there are none");
     }
 
     #[test]

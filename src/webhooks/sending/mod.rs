@@ -41,7 +41,6 @@ use crate::kernel::crypto::CannotOpen;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 use crate::kernel::traces::{Moment, Span, TraceContext, Traces};
-use crate::webhooks::company_clients::IDLE_TIMEOUT;
 use crate::webhooks::endpoint::{AttemptHeaders, Endpoint, Headers};
 use crate::webhooks::sending::certificates::{Certificates, end_of_expired};
 use crate::webhooks::sending::connector::{Connector, on_behalf_of};
@@ -56,6 +55,9 @@ use crate::webhooks::targets::Targets;
 pub const MAX_LOGGED_BODY_LEN: usize = 16 * 1024;
 /// Bytes of the header lines of a response that are read with HTTP/2. With HTTP/1 it is somewhat more.
 const MAX_HEADERS_LEN: u32 = 256 * 1024;
+/// How long a connection without requests is kept: less than the five seconds of common servers. One that a server ends sooner is gone before the
+/// next request, or ends under it, which is then sent again.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 /// How often a request is sent again at once.
 const MAX_RESENDS: usize = 2;
 

@@ -129,5 +129,7 @@ async fn publish(
 }
 
 async fn announce_itself(transaction: &mut RecordTransaction<Webhooks>, subscription: Record<Subscription>) -> Result<EventId, Problem> {
-    Ok(transaction.announce(subscription, subscription::TEST, members! { "test": true }).await?)
+    let event = transaction.event_about(subscription, subscription::TEST, members! { "test": true }).await?;
+    let now = transaction.now;
+    Ok(events::publish(transaction.conn(), event, now).await?)
 }

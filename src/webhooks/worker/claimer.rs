@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::webhooks::Webhooks;
@@ -127,7 +126,7 @@ impl Rounds for Claimer {
         self.reclaims_from = Instant::now() + RECLAIM_DELAY;
     }
 
-    fn woken(&self) -> &Notify {
-        &self.wake.lanes
+    async fn woken(&mut self) {
+        self.wake.lanes.notified().await;
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::kernel::ids::CompanyId;
@@ -33,6 +33,10 @@ fn batching_delay(events: i64) -> Option<Duration> {
 pub struct Dispatcher {
     fan_out: FanOut,
     heavy: Arc<Heavy>,
+    /// Changes when this instance has committed events.
+    commits: watch::Receiver<()>,
+    /// It has, since the outbox was last looked at.
+    is_committed: bool,
     /// The company behind which the next fan-out begins.
     after: Option<CompanyId>,
     next_poll: Instant,
@@ -44,7 +48,9 @@ pub struct Dispatcher {
 
 impl Dispatcher {
     pub fn new(fan_out: FanOut, heavy: Arc<Heavy>) -> Self {
-        Self { fan_out, heavy, after: None, next_poll: Instant::now(), recheck_at: None, batching_until: None }
+        let commits = fan_out.webhooks.notifier.subscribe();
+        let (is_committed, next_poll) = (false, Instant::now());
+        Self { fan_out, heavy, commits, is_committed, after: None, next_poll, recheck_at: None, batching_until: None }
     }
 
     fn is_published(&mut self, now: Instant) -> bool {
@@ -52,7 +58,8 @@ impl Dispatcher {
             return false;
         }
         let was_batching = self.batching_until.take().is_some();
-        if self.fan_out.wake.take_published() {
+        let is_committed = std::mem::take(&mut self.is_committed);
+        if self.fan_out.wake.take_published() || is_committed {
             if self.fan_out.wake.take_notified() {
                 self.recheck_at = Some(now + RECHECK_DELAY);
             }
@@ -94,7 +101,10 @@ impl Rounds for Dispatcher {
         self.next_poll = Instant::now();
     }
 
-    fn woken(&self) -> &Notify {
-        &self.fan_out.wake.outbox
+    async fn woken(&mut self) {
+        tokio::select! {
+            () = self.fan_out.wake.outbox.notified() => {}
+            Ok(()) = self.commits.changed() => self.is_committed = true,
+        }
     }
 }

@@ -116,8 +116,8 @@ impl Rounds for HeavyDispatcher {
 
     fn failed(&mut self) {}
 
-    fn woken(&self) -> &Notify {
-        &self.own().taken_over
+    async fn woken(&mut self) {
+        self.own().taken_over.notified().await;
     }
 }
 

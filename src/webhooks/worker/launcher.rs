@@ -4,14 +4,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use chrono::{DateTime, Utc};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::SubscriptionId;
+use crate::kernel::ids::{DeliveryId, SubscriptionId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::webhooks::delivery_state::Verdict;
-use crate::webhooks::permits::{Flight, InFlight, Permit};
+use crate::webhooks::launching::Launch;
+use crate::webhooks::permits::{Flight, InFlight, Permit, Taken};
 use crate::webhooks::sending::Attempt;
 use crate::webhooks::tracks::Track;
 use crate::webhooks::worker::RETRY_DELAY;
@@ -19,6 +21,9 @@ use crate::webhooks::worker::ahead::{self, Ahead, Permitted};
 use crate::webhooks::worker::heavy::Heavy;
 use crate::webhooks::worker::wake::Wake;
 use crate::webhooks::{Claimed, Webhooks};
+
+/// The pauses before each look for deliveries that may have been claimed, in seconds: a minute in all, which is how long a lease lasts.
+const LOOKS: [u64; 6] = [1, 2, 4, 8, 16, 29];
 
 /// A finished attempt, with the permit it holds until it is recorded.
 pub type Ended = (Attempt, Flight);
@@ -108,27 +113,59 @@ impl Launcher {
         self.send_all_back();
     }
 
-    fn send_all_back(&self) {
+    fn send_all_back(self: &Arc<Self>) {
         self.send_back(self.ahead.leave_after(Duration::ZERO, Instant::now()));
     }
 
-    /// Gives deliveries back, and tries again while the database does not answer and the program does not end. Otherwise their leases expire.
-    fn send_back(&self, deliveries: Vec<Permitted>) {
+    fn send_back(self: &Arc<Self>, deliveries: Vec<Permitted>) {
         if deliveries.is_empty() {
             return;
         }
-        let (webhooks, lifecycle, wake) = (self.webhooks.clone(), self.lifecycle.clone(), Arc::clone(&self.wake));
-        let ids: Vec<_> = deliveries.iter().map(|(claimed, _)| claimed.delivery).collect();
+        let launcher = Arc::clone(self);
         self.lifecycle.spawn(async move {
-            while let Err(error) = webhooks.give_back(&ids).await {
-                tracing::warn!(error = chain(&error), "deliveries that were not sent could not be returned to the queue");
-                if lifecycle.stopping().is_cancelled() {
-                    return;
-                }
-                sleep(RETRY_DELAY).await;
-            }
+            let ids: Vec<_> = deliveries.iter().map(|(claimed, _)| claimed.delivery).collect();
+            launcher.return_to_queue(&ids, launcher.webhooks.clock.now()).await;
             drop(deliveries);
-            wake.queued(Vec::new());
+            launcher.wake.queued(Vec::new());
+        });
+    }
+
+    /// Gives deliveries back that were claimed until `claimed_by`, and tries again while the database does not answer and the program does not end.
+    /// Otherwise their leases expire. Returns whether any was given back.
+    async fn return_to_queue(&self, deliveries: &[DeliveryId], claimed_by: DateTime<Utc>) -> bool {
+        loop {
+            let error = match self.webhooks.give_back(deliveries, claimed_by).await {
+                Ok(any) => return any,
+                Err(error) => error,
+            };
+            tracing::warn!(error = chain(&error), "deliveries that were not sent could not be returned to the queue");
+            if self.lifecycle.stopping().is_cancelled() {
+                return false;
+            }
+            sleep(RETRY_DELAY).await;
+        }
+    }
+}
+
+impl Launch for Launcher {
+    fn launch(self: Arc<Self>, claimed: Vec<Claimed>, permits: Taken) {
+        self.send_all(claimed, permits);
+    }
+
+    /// The transaction that claims them may be about to commit, or wait long for a disk or a standby, so they are looked for until they are found or a
+    /// lease would have ended.
+    fn give_back(self: Arc<Self>, deliveries: Vec<DeliveryId>) {
+        let (launcher, claimed_by) = (Arc::clone(&self), self.webhooks.clock.now());
+        self.lifecycle.spawn(async move {
+            let stopping = launcher.lifecycle.stopping();
+            for seconds in LOOKS {
+                let is_stopping = stopping.run_until_cancelled(sleep(Duration::from_secs(seconds))).await.is_none();
+                // All of them are there, or none.
+                if launcher.return_to_queue(&deliveries, claimed_by).await || is_stopping {
+                    break;
+                }
+            }
+            launcher.wake.queued(Vec::new());
         });
     }
 }

@@ -17,7 +17,8 @@
 //! lanes     claimer, for all companies
 //! ```
 //!
-//! The [`shortcut`] claims at once what the light dispatcher had to queue; the claimer may come to it late.
+//! The [`shortcut`] claims at once what the light dispatcher had to queue; the claimer may come to it late. A publisher of this instance
+//! ([`Webhooks::publish`]) hands over what it has taken into flight itself ([`launching`](crate::webhooks::launching)).
 //!
 //! The dispatcher is woken by events published in this instance ([`events::CommitNotifier`]), by a PostgreSQL notification
 //! ([`events::PUBLISHED`]), or by a timer; the claimer by fan-out, by the recorders, by a notification of a webhook that is no longer
@@ -25,6 +26,7 @@
 
 mod ahead;
 mod claimer;
+mod collector;
 mod dispatcher;
 mod fan_out;
 mod heart;
@@ -37,12 +39,13 @@ mod shortcut;
 mod wake;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures::future::join_all;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
 use crate::events;
 use crate::kernel::database::Notifications;
@@ -106,6 +109,7 @@ impl Webhooks {
         }
         let recorders = async { _ = join_all(recorders).await };
         lifecycle.spawn(Arc::clone(&heart).beat_during(self.clone(), recorders));
+        lifecycle.spawn(self.clone().launch_for_publishers(Arc::downgrade(&launcher), Arc::clone(&heart), lifecycle.stopping().clone()));
         let shortcut = ShortcutClaimer::new(self.clone(), Arc::clone(wake), Arc::clone(&launcher));
         self.start_rounds(shortcut, lifecycle, &heart);
         let claimer = Claimer::new(self.clone(), Arc::clone(wake), launcher);
@@ -121,6 +125,13 @@ impl Webhooks {
                 rounds.await;
             }
         });
+    }
+
+    /// Sends what publishers take into flight, from when the others know that this worker lives.
+    async fn launch_for_publishers(self, launcher: Weak<Launcher>, heart: Arc<Heart>, stopping: CancellationToken) {
+        if stopping.run_until_cancelled(heart.beats()).await.is_some() {
+            self.launching.begin(launcher, stopping);
+        }
     }
 
     /// Does everything that is due now, once, and returns the number of attempts made. Tests use this instead of a running worker.
@@ -167,15 +178,9 @@ impl Webhooks {
     }
 }
 
-/// Wakes the dispatcher when this instance has committed events, or when a PostgreSQL notification arrives.
+/// Wakes the dispatcher or the claimer when a PostgreSQL notification arrives.
 async fn listen(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>) {
-    let mut commits = webhooks.notifier.subscribe();
-    let here = async {
-        while commits.changed().await.is_ok() {
-            wake.published();
-        }
-    };
-    let elsewhere = async {
+    let listening = async {
         loop {
             if let Err(error) = forward_notifications(&webhooks, &wake).await {
                 tracing::debug!(error = chain(&error), "notifications of new events are not available");
@@ -185,7 +190,7 @@ async fn listen(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>) {
     };
     tokio::select! {
         () = lifecycle.stopping().cancelled() => {}
-        ((), ()) = async { tokio::join!(here, elsewhere) } => {}
+        () = listening => {}
     }
 }
 

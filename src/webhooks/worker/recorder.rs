@@ -1,13 +1,13 @@
 //! The recorder of a track: records finished attempts in batches, and refills the endpoints they were made to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout_at};
 
-use crate::kernel::database::is_unavailable;
+use crate::kernel::database::{is_unavailable, took_too_long};
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, SubscriptionId};
 use crate::kernel::lifecycle::Lifecycle;
@@ -26,7 +26,7 @@ use crate::webhooks::worker::{BATCH, RETRY_DELAY};
 /// statement does not depend on the batch size.
 const BATCH_WINDOW: Duration = Duration::from_millis(5);
 /// How often recording a batch is tried when the database refuses it. After that, each attempt is recorded individually. If an
-/// individual attempt is refused too, its lease expires and the delivery is sent again.
+/// individual attempt is refused too, its lease expires and the delivery is sent again. What takes too long is not refused.
 const MAX_RECORDING_ATTEMPTS: u32 = 3;
 
 pub struct Recorder {
@@ -160,10 +160,12 @@ impl Recorder {
     /// Records attempts individually after the batch failed repeatedly, so that one bad attempt does not prevent the others from
     /// being recorded.
     async fn record_one_by_one(&self, attempts: &[Attempt]) -> Vec<Gone> {
-        let mut gone = Vec::new();
-        for attempt in attempts {
+        let (mut gone, mut left) = (Vec::new(), VecDeque::from_iter(attempts));
+        while let Some(attempt) = left.pop_front() {
             match self.webhooks.record_batch(self.track, std::slice::from_ref(attempt), Refill::default).await {
                 Ok(recorded) => gone.extend(recorded.gone),
+                // Somebody else has its endpoint locked: the others first.
+                Err(error) if took_too_long(&error) && !self.lifecycle.stopping().is_cancelled() => left.push_back(attempt),
                 Err(error) => {
                     tracing::error!(delivery = %attempt.delivery, error = chain(&error), "an attempt could not be recorded; it is repeated");
                 }

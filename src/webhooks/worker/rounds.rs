@@ -2,7 +2,6 @@
 
 use std::future::Future;
 
-use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 use crate::kernel::error_chain::chain;
@@ -20,8 +19,8 @@ pub trait Rounds: Send {
     /// A round failed; the next one has to repeat its work.
     fn failed(&mut self);
 
-    /// What wakes the task.
-    fn woken(&self) -> &Notify;
+    /// Waits for what wakes the task.
+    fn woken(&mut self) -> impl Future<Output = ()> + Send;
 }
 
 /// Runs the rounds of `task` until the program stops.
@@ -43,7 +42,7 @@ pub async fn run(mut task: impl Rounds, lifecycle: Lifecycle, progress: Mark) {
         };
         tokio::select! {
             () = lifecycle.stopping().cancelled() => {}
-            () = task.woken().notified() => {}
+            () = task.woken() => {}
             () = sleep_until(wait_until) => {}
         }
     }

@@ -169,8 +169,8 @@ impl Rounds for ShortcutClaimer {
 
     fn failed(&mut self) {}
 
-    fn woken(&self) -> &Notify {
-        &self.wake.shortcut.woken
+    async fn woken(&mut self) {
+        self.wake.shortcut.woken.notified().await;
     }
 }
 

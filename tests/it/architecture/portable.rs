@@ -1,7 +1,7 @@
 //! The SQL asks for nothing that a distributed PostgreSQL lacks (`docs/scaling.md`, "One distributed PostgreSQL"). Functions are refused by
 //! the databases of all stories (`tests/it/support/portable.rs`); commands, system columns and levels of isolation are looked for here.
 
-use crate::architecture::sources::{migrations, sources, without_comments};
+use crate::architecture::sources::{migrations, sources, statement_files, without_comments, without_remarks};
 
 /// The first migration of which nothing may have been applied without this rule.
 const FIRST: &str = "20261203";
@@ -39,11 +39,11 @@ fn missing(text: &str) -> Vec<String> {
 #[test]
 fn statements_ask_for_nothing_that_a_distributed_database_lacks() {
     let sources = sources().into_iter().map(|source| (source.path, without_comments(&source.text)));
+    let statements = statement_files().into_iter().map(|file| (file.path, file.text));
     let migrations = migrations().into_iter().filter(|(name, _)| name.as_str() >= FIRST);
-    let without_remarks = |text: &str| text.lines().filter(|line| !line.trim_start().starts_with("--")).collect::<Vec<_>>().join("\n");
     let migrations = migrations.map(|(name, text)| (name, without_remarks(&text)));
-    let found: Vec<_> =
-        sources.chain(migrations).flat_map(|(name, text)| missing(&text).into_iter().map(move |what| format!("{name}: {what}"))).collect();
+    let all = sources.chain(statements).chain(migrations);
+    let found: Vec<_> = all.flat_map(|(name, text)| missing(&text).into_iter().map(move |what| format!("{name}: {what}"))).collect();
     assert!(found.is_empty(), "{found:#?}");
 }
 

@@ -1,4 +1,4 @@
-//! The source files and migrations, and what they name.
+//! The source files, statements in files of their own among them, the migrations, and what they name.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,11 +12,21 @@ pub struct Source {
     pub text: String,
 }
 
-/// All files below `src`, in the order of their paths.
+/// All source files below `src`, in the order of their paths.
 pub fn sources() -> Vec<Source> {
+    files("rs")
+}
+
+/// The statements that stand in files of their own, without their comments, in the order of their paths.
+pub fn statement_files() -> Vec<Source> {
+    files("sql").into_iter().map(|Source { path, text }| Source { path, text: without_remarks(&text) }).collect()
+}
+
+/// The files below `src` whose names end with this extension.
+fn files(extension: &str) -> Vec<Source> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
-    collect(&src, &mut files);
+    collect(&src, extension, &mut files);
     files.sort_unstable();
     let read = |file: PathBuf| Source {
         path: file.strip_prefix(&src).unwrap().to_str().unwrap().to_owned(),
@@ -25,12 +35,12 @@ pub fn sources() -> Vec<Source> {
     files.into_iter().map(read).collect()
 }
 
-fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+fn collect(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            collect(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            collect(&path, extension, found);
+        } else if path.extension().is_some_and(|its| its == extension) {
             found.push(path);
         }
     }
@@ -58,6 +68,11 @@ pub fn renamed_paths_after(text: &str, prefix: &str) -> Vec<(String, String)> {
 /// The text without the lines that are comments.
 pub fn without_comments(text: &str) -> String {
     text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+/// SQL without the lines that are comments.
+pub fn without_remarks(sql: &str) -> String {
+    sql.lines().filter(|line| !line.trim_start().starts_with("--")).collect::<Vec<_>>().join("\n")
 }
 
 /// The paths that a path with groups stands for, each with the name that it gives.

@@ -1,6 +1,7 @@
 //! The world of a story: its own service, database and controlled clock, and mocks of the external services.
 
 mod answer;
+pub mod at_once;
 pub mod authenticator;
 pub mod authenticator_app;
 pub mod browser;

@@ -126,13 +126,35 @@ impl OwnPostgres {
     pub async fn archive_to(&mut self, directory: &Path) {
         fs::create_dir(directory).unwrap();
         self.give_away(directory);
-        let mut conn = self.connect().await;
         let command = format!("test ! -f {0}/%f && cp %p {0}/%f", directory.display());
-        conn.execute(AssertSqlSafe(format!("alter system set archive_command = '{command}'"))).await.unwrap();
-        conn.execute("alter system set archive_mode = on").await.unwrap();
+        self.restart_with(&[("archive_command", &command), ("archive_mode", "on")]).await;
+    }
+
+    /// Starts the server anew with these settings.
+    pub async fn restart_with(&mut self, settings: &[(&str, &str)]) {
+        let mut conn = self.connect().await;
+        for (name, value) in settings {
+            conn.execute(AssertSqlSafe(format!("alter system set {name} = '{value}'"))).await.unwrap();
+        }
         drop(conn);
         self.go_away().await;
         self.come_back().await;
+    }
+
+    /// What the server has logged since it was started.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.settings.data_dir.join("postgres.log")).unwrap()
+    }
+
+    /// The records of the write-ahead log between two places, one in a line.
+    pub fn write_ahead_log(&self, from: &str, until: &str) -> String {
+        let shown = Command::new(find_program("pg_waldump").unwrap())
+            .args(["--start", from, "--end", until, "--path"])
+            .arg(self.settings.data_dir.join("postgres/pg_wal"))
+            .output()
+            .unwrap();
+        assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+        String::from_utf8(shown.stdout).unwrap()
     }
 
     /// Makes a base backup.

@@ -164,7 +164,7 @@ async fn repetitions_never_take_the_places_of_first_attempts() {
     }
     // On a slow machine the first may have ended meanwhile, and made room for others.
     let (begun, ended) = (hanging(), world.count("select count(*) from attempts where error = 'timeout'").await as usize);
-    assert!(begun <= 3 + ended, "three of the four permits: {begun} begun, {ended} ended");
+    assert!((3..=3 + ended).contains(&begun), "three of the four permits: {begun} begun, {ended} ended");
 }
 
 #[tokio::test]

@@ -19,6 +19,8 @@ mod neighbours;
 mod neutral_replays;
 mod ordering;
 mod pausing;
+mod publishing_at_once;
+mod recording;
 mod refilling;
 mod replay_keys;
 mod replaying;

@@ -42,8 +42,10 @@ async fn a_company_whose_endpoints_are_slow_leaves_permits_for_others() {
         world.publish_for(other, "order.created").await;
         prompt.waits_for(count).await;
     }
-    // Fewer on a machine so slow that the first have timed out meanwhile.
-    assert!(in_flight_of(&world, world.company).await <= 16, "four times what is free");
+    // Each is missing at most that has timed out meanwhile, on a slow machine.
+    let in_flight = in_flight_of(&world, world.company).await;
+    let timed_out = world.count("select count(*) from attempts where error = 'timeout'").await;
+    assert!((16 - timed_out..=16).contains(&in_flight), "four times what is free: {in_flight}, and {timed_out} have timed out");
 }
 
 /// Holds the row of the webhook that the last slice of a company's fan-out comes to, so that it stands still.
@@ -109,7 +111,7 @@ async fn a_company_whose_claims_stand_still_delays_nobody() {
     sqlx::query(sql).bind(world.company.uuid()).execute(&mut *held).await.unwrap();
     world.state.webhooks.start_worker(&world.lifecycle);
     let stands_still = "select count(*) from pg_stat_activity
-                        where datname = current_database() and wait_event_type = 'Lock' and query like '%recursive visited%'";
+                        where datname = current_database() and wait_event_type = 'Lock' and query like '%Takes due deliveries of one lane%'";
     until("the claim stands still", async || world.count(stands_still).await == 1).await;
     for round in 1..=5 {
         for _ in 0..3 {

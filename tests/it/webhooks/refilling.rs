@@ -76,6 +76,25 @@ async fn an_endpoint_with_a_backlog_has_as_many_in_flight_as_it_may_have_until_t
 }
 
 #[tokio::test]
+async fn the_statement_that_records_acknowledged_attempts_claims_the_next_ones_of_a_backlog() {
+    let mut backlog = Backlog::of(3).await;
+    let note_refills = "
+        create table refilled (delivery uuid);
+        create function note_refill() returns trigger language plpgsql as $$
+        begin
+            insert into refilled select new.id where current_query() like '%delete from in_flight%';
+            return new;
+        end $$;
+        create trigger note_refill before insert on in_flight for each row execute function note_refill();";
+    sqlx::raw_sql(note_refills).execute(&backlog.world.pool).await.unwrap();
+    backlog.begin().await;
+    while backlog.given < BACKLOG {
+        backlog.respond().await;
+    }
+    assert!(backlog.world.count("select count(*) from refilled").await > 0);
+}
+
+#[tokio::test]
 async fn an_endpoint_with_a_backlog_gives_its_place_to_another_one() {
     let mut backlog = Backlog::of(2).await;
     let prompt = backlog.world.endpoint("prompt.test").await;

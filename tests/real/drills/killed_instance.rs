@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use futures::future::join_all;
+use portico::kernel::ids::EventId;
 use reqwest::Client;
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -27,6 +28,53 @@ const CLIENTS: usize = 4;
 /// So many events are traffic.
 const SOME: i64 = 12;
 
+/// Those of an instance beside the world's own.
+fn settings(world: &World) -> [(&str, &str); 4] {
+    [
+        ("database.url", world.database.as_str()),
+        ("application_key", world.application_key_setting.as_str()),
+        ("webhooks.allowed_networks", "127.0.0.0/8"),
+        ("webhooks.extra_root_certificates", authority().certificate_path().to_str().unwrap()),
+    ]
+}
+
+#[tokio::test]
+async fn what_was_in_flight_since_it_was_published_arrives_when_its_instance_is_killed() {
+    let world = World::new().await;
+    world.note_the_outbox().await;
+    let receiver = world.endpoint("localhost").await;
+    let settings = settings(&world);
+    let killed = Service::start_with(&[], &settings).await;
+    let (http, url) = (Client::builder().no_proxy().build().unwrap(), format!("http://{}/developers/int/v1/events", killed.address));
+    let publish = async |name: &str| -> EventId {
+        let answer = http.post(&url).bearer_auth(&world.api_key).json(&world.sample_of(name)).send().await.unwrap();
+        assert_eq!(answer.status(), 201);
+        answer.json::<Value>().await.unwrap()["event"]["id"].as_str().unwrap().parse().unwrap()
+    };
+    until("an event is fanned out by the statement that publishes it", async || {
+        let event = publish("driver.offline").await;
+        !world.was_in_the_outbox(event).await
+    })
+    .await;
+    world.subscribe(&receiver, json!({ "events": ["driver.online"], "timeout": 30 })).await;
+    let answered = CancellationToken::new();
+    receiver.will([Reply::When(answered.clone())]);
+    let event = publish("driver.online").await;
+    receiver.waits_for(1).await;
+    assert!(!world.was_in_the_outbox(event).await);
+
+    let survivor = Service::start_with(&[], &settings).await;
+    sqlx::query(LONGER_LEASES).execute(&world.pool).await.unwrap();
+    killed.kill().await;
+    receiver.waits_for(2).await;
+    let delivered = async || world.count("select count(*) from deliveries where state = 'delivered' and attempts = 2").await == 1;
+    until("it is delivered", delivered).await;
+    assert_eq!(receiver.headers("webhook-id"), [event.to_string(), event.to_string()]);
+    assert_eq!(world.count("select count(*) from attempts where error = 'interrupted'").await, 1);
+    answered.cancel();
+    drop(survivor);
+}
+
 #[tokio::test]
 async fn what_a_killed_instance_had_in_flight_arrives_before_its_lease_ends_and_nothing_acknowledged_is_lost() {
     let world = World::new().await;
@@ -34,12 +82,7 @@ async fn what_a_killed_instance_had_in_flight_arrives_before_its_lease_ends_and_
     world.subscribe(&receiver, json!({ "events": ["driver.online"], "timeout": 30 })).await;
     let answered = CancellationToken::new();
     receiver.will(iter::repeat_n(Reply::When(answered.clone()), HELD));
-    let settings = [
-        ("database.url", world.database.as_str()),
-        ("application_key", world.application_key_setting.as_str()),
-        ("webhooks.allowed_networks", "127.0.0.0/8"),
-        ("webhooks.extra_root_certificates", authority().certificate_path().to_str().unwrap()),
-    ];
+    let settings = settings(&world);
     let killed = Service::start_with(&[], &settings).await;
     let sample = world.state.developers.catalogue.find("driver.online").unwrap().sample.clone();
     let shop = Shop {

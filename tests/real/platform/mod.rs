@@ -6,6 +6,7 @@ mod commands;
 mod companies;
 mod database_away;
 mod editions;
+mod hot_paths;
 mod key_rotation;
 mod listen_command;
 mod logging;

@@ -47,6 +47,15 @@ async fn a_statement_that_takes_too_long_is_ended_and_its_connection_used_again(
 }
 
 #[tokio::test]
+async fn who_does_not_wait_has_a_connection_only_if_one_is_free() {
+    let pool = hurried(&database::fresh().await);
+    let [first, second, third] = [pool.acquire_free().await, pool.acquire_free().await, pool.acquire_free().await].map(Result::unwrap);
+    assert!(first.is_some() && second.is_some() && third.is_none());
+    drop(second);
+    assert!(pool.acquire_free().await.unwrap().is_some());
+}
+
+#[tokio::test]
 async fn a_patient_statement_takes_its_time_and_its_connection_is_not_kept() {
     let pool = hurried(&database::fresh().await);
     let mut patient = pool.acquire_patient().await.unwrap();

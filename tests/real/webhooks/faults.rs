@@ -3,17 +3,26 @@
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
+use std::time::Duration;
 
 use portico::kernel::crypto::random_bytes;
+use portico::kernel::database::Connection;
 use portico::kernel::lifecycle::Lifecycle;
+use reqwest::Method;
 use serde_json::json;
-use sqlx::AssertSqlSafe;
+use sqlx::{AssertSqlSafe, Executor};
 use tokio::process::Child;
+use tokio::time::sleep;
 
-use crate::support::World;
+use crate::support::own_postgres::OwnPostgres;
 use crate::support::program::{ask_to_stop, portico};
+use crate::support::proxy::Proxy;
 use crate::support::receiver::{Receiver, authority, event_ids};
 use crate::support::waiting::{in_time, until, until_or_say};
+use crate::support::{World, database};
+
+/// In which deliveries that may be there are looked for more than once.
+const SOME_LOOKS: Duration = Duration::from_secs(4);
 
 /// A worker on the world's database, in its own process.
 fn worker(world: &World) -> Child {
@@ -85,6 +94,63 @@ async fn a_worker_killed_eight_times_in_a_drain_delivers_everything_and_claims_n
     assert!(duplicates as i64 <= interrupted, "{duplicates} duplicates, {interrupted} interrupted attempts");
     assert_eq!(world.count("select count(*) from attempts where error is distinct from 'interrupted' and status <> 200").await, 0);
     assert_eq!(world.count("select sum(in_flight) from endpoints").await, 0);
+}
+
+#[tokio::test]
+async fn an_event_whose_publisher_lost_its_connection_at_the_commit_does_not_wait_for_the_end_of_its_lease() {
+    let direct = database::fresh().await;
+    let (proxy, url) = Proxy::of(&direct);
+    let world = World::on(&url, &[]).await;
+    world.sends_at_once(&world.lifecycle).await;
+    let (receiver, beside) = (world.endpoint("shop.test").await, database::pool(&direct));
+    world.subscribe(&receiver, json!({ "events": ["order.created"] })).await;
+    let mut held = beside.begin().await.unwrap();
+    held.execute("lock table in_flight in exclusive mode").await.unwrap();
+    let waiting = "select count(*) from pg_stat_activity
+                   where datname = current_database() and wait_event_type = 'Lock' and query like 'with head as materialized%'";
+    let losing = async {
+        let stands_still = async || sqlx::query_scalar::<_, i64>(waiting).fetch_one(&beside).await.unwrap() == 1;
+        until("the publisher's statement stands still", stands_still).await;
+        // The statement goes on, and its answer is lost.
+        proxy.swallow_established();
+        held.rollback().await.unwrap();
+    };
+    let publishing = world.developers(Method::POST, "events", world.sample_of("order.created"));
+    let (answer, ()) = tokio::join!(publishing, losing);
+    answer.refused(503, "database_unavailable");
+    // The clock of the story stands still, so no lease ends.
+    receiver.waits_for(1).await;
+    let delivered = async || world.count("select count(*) from deliveries where state = 'delivered' and attempts = 1").await == 1;
+    until("it is recorded", delivered).await;
+    assert_eq!((receiver.count(), world.count("select sum(in_flight) from endpoints").await), (1, 0));
+    beside.close().await;
+}
+
+#[tokio::test]
+async fn an_event_whose_commit_lasts_longer_than_its_publisher_waits_does_not_wait_for_the_end_of_its_lease() {
+    let database = OwnPostgres::start().await;
+    let world = World::on(&database.url(), &[]).await;
+    world.sends_at_once(&world.lifecycle).await;
+    let receiver = world.endpoint("shop.test").await;
+    world.subscribe(&receiver, json!({ "events": ["order.created"] })).await;
+    let mut administrator = database.connect().await;
+    administrator.execute("set synchronous_commit = local").await.unwrap();
+    // A standby that commits wait for, and that is away.
+    administrator.execute("alter system set synchronous_standby_names = 'away'").await.unwrap();
+    administrator.execute("select pg_reload_conf()").await.unwrap();
+    let waiting = "select count(*) from pg_stat_activity where wait_event = 'SyncRep' and query like 'with head as materialized%'";
+    let lasts = async |conn: &mut Connection| sqlx::query_scalar::<_, i64>(waiting).fetch_one(conn).await.unwrap() == 1;
+    world.developers(Method::POST, "events", world.sample_of("order.created")).await.refused(503, "database_unavailable");
+    assert!(lasts(&mut administrator).await, "the commit has not ended");
+    // Its deliveries have been looked for meanwhile, and are not to be seen.
+    sleep(SOME_LOOKS).await;
+    assert_eq!(receiver.count(), 0);
+    administrator.execute("alter system reset synchronous_standby_names").await.unwrap();
+    administrator.execute("select pg_reload_conf()").await.unwrap();
+    // The clock of the story stands still, so no lease ends.
+    receiver.waits_for(1).await;
+    drop(administrator);
+    database.end(world).await;
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ use crate::support::calls::{Caller, request};
 pub use crate::support::cells::companies::{Companies, EVENT};
 use crate::support::database::Database;
 use crate::support::process::{Process, TIMEOUT};
+use crate::support::program::Program;
 use crate::support::service::Service;
 
 /// Those of PostgreSQL, of which every cell needs some.
@@ -79,7 +80,7 @@ impl Host {
 }
 
 fn run(settings: &[(String, String)], arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_portico")).args(arguments).envs(settings.iter().cloned()).output().unwrap();
+    let output = Command::new(Program::own().path()).args(arguments).envs(settings.iter().cloned()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
@@ -134,7 +135,7 @@ impl Instance {
         settings.push(("PORTICO_HTTP__LISTEN".to_owned(), address.to_string()));
         let settings = settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let log = host.service.directory().join(format!("instance-{}.log", address.port()));
-        let this = Self { address, process: Process::serve(&[], settings, log) };
+        let this = Self { address, process: Process::serve(&Program::own(), &[], settings, log) };
         until("the instance listens", || std::net::TcpStream::connect(address).is_ok());
         until("it is ready", || Caller::connect(address).call(&request("GET", "/readyz", &[], "")).0 == 200);
         this

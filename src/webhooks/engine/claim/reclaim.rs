@@ -20,7 +20,7 @@ pub struct Lost {
 }
 
 /// Ends leases. The attempt is logged as interrupted. Its delivery becomes due again, or fails once it has lost `interruptions` attempts
-/// this way. Returns the number of leases.
+/// this way. Returns the number of leases. It reads all that is in flight, of which there is no more than there are permits.
 pub async fn release(conn: &mut Connection, lost: &Lost, interruptions: i16, now: DateTime<Utc>) -> Result<u64, sqlx::Error> {
     let time = &AttemptId::new(now).uuid().to_string()[..15];
     let released = sqlx::query_scalar!(
@@ -29,10 +29,7 @@ pub async fn release(conn: &mut Connection, lost: &Lost, interruptions: i16, now
              where workers.id = silent.id and workers.beats = silent.beats
              returning workers.id
          ), ended as materialized (
-             select id, subscription_id from in_flight where claimed_at <= $1 or claimed_at > $6
-             union
-             select of_dead.* from dead
-             cross join lateral (select id, subscription_id from in_flight where worker = dead.id offset 0) as of_dead
+             select id, subscription_id from in_flight where claimed_at <= $1 or claimed_at > $6 or worker in (select id from dead)
          ), endpoint as materialized (
              select subscription_id from endpoints where subscription_id in (select subscription_id from ended)
              order by subscription_id for no key update

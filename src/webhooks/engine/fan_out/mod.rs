@@ -4,7 +4,10 @@
 //! in slices, in the order of the subscriptions' ids; its entry in the outbox says how far it has come. The companies with events in the
 //! outbox have equal shares of a statement. A company with more than its share is *unfinished*: its events are then left to other
 //! statements than those of the others, who are not delayed by it.
+//!
+//! An event that nothing is in the way of is never in the outbox: [`publishing`] fans it out while it is published.
 
+mod publishing;
 mod queries;
 
 use tokio::sync::watch;
