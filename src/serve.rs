@@ -30,7 +30,6 @@ use crate::webhooks::{LONGEST_ATTEMPT, Resolver};
 const RECORDING_TIME: Duration = Duration::from_secs(5);
 /// The time that workers get to finish their work during shutdown: an attempt that is cut off would be made again.
 const SHUTDOWN_GRACE: Duration = LONGEST_ATTEMPT.saturating_add(RECORDING_TIME);
-const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// `portico serve`
 #[derive(Args, Debug, Default)]
@@ -175,7 +174,7 @@ async fn start(process: &Process, served: &Served, arguments: &Arguments, lifecy
     if let Err(error) = state.webhooks.create_partitions().await {
         tracing::warn!(cell = %name, error = chain(&error), "the partitions of the delivery log could not be created; the worker tries again");
     }
-    sweep(&state, lifecycle);
+    state.start_sweeping(lifecycle);
     if !arguments.no_worker {
         state.webhooks.start_worker(lifecycle);
         state.gateways.start_worker(lifecycle);
@@ -203,12 +202,4 @@ async fn prepare(arguments: &Arguments, database: &Database, development: bool, 
         (false, true) => database.migrate_when_there(lifecycle).await,
         (false, false) => database.must_be_within_reach().await,
     }
-}
-
-/// Removes expired data once a minute.
-fn sweep(state: &AppState, lifecycle: &Lifecycle) {
-    let (state, until) = (state.clone(), lifecycle.clone());
-    lifecycle.spawn(async move {
-        until.every(SWEEP_INTERVAL, "expired data could not be removed", || state.sweep()).await;
-    });
 }

@@ -11,6 +11,7 @@ mod problems;
 mod process;
 mod sealed;
 mod state;
+mod sweeping;
 
 use std::time::Duration;
 

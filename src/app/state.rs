@@ -96,7 +96,7 @@ app_state! {
     pub traces: Traces,
     /// What is measured of requests.
     pub requests: RequestMetrics,
-    /// When expired rows were last removed.
+    /// When this instance has last removed expired rows.
     pub swept: Swept,
 }
 
@@ -121,23 +121,6 @@ fn of_database(clock: &Clock, pool: &Pool) -> Clock {
 }
 
 impl AppState {
-    /// Deletes expired counters and rows of every module. Called about once a minute, on every instance.
-    pub async fn sweep(&self) -> Result<(), sqlx::Error> {
-        self.companies.sweep();
-        self.request_limits.sweep();
-        self.gateways.sweep();
-        // An error of one does not stop the others.
-        self.storefront
-            .sweep()
-            .await
-            .and(self.publishing.sweep().await)
-            .and(self.audit_trail.sweep().await)
-            .and(self.operators.sweep().await)
-            .and(self.portal.sweep().await)?;
-        self.swept.0.set(self.clock.now().timestamp() as f64);
-        Ok(())
-    }
-
     /// Builds the state of every module on the database of `pool`, and starts to notify its other instances of events.
     pub fn new(process: &Process, pool: Pool) -> Self {
         let Process { config, application_key, lifecycle, catalogue, .. } = process;

@@ -41,6 +41,7 @@ pub mod routing;
 pub mod sealed_values;
 pub mod settings;
 pub mod signals;
+pub mod steps;
 pub mod tally;
 pub mod template;
 pub mod terminal;

@@ -8,6 +8,7 @@ use crate::companies::must_be_open;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::ids::{OperatorId, OperatorSessionId};
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::steps::{Steps, Unfinished};
 use crate::operators::queries;
 use crate::operators::session::{LiveSession, OperatorSession, SessionToken};
 use crate::operators::state::Operators;
@@ -94,10 +95,18 @@ impl Operators {
         Ok(ended.len())
     }
 
-    /// Deletes sessions and links that have ended. A periodic task calls it about once a minute.
-    pub async fn sweep(&self) -> Result<(), sqlx::Error> {
+    /// Removes expired counters from the memory of this instance. Called about once a minute.
+    pub fn sweep_memory(&self) {
         self.unknown_sessions.sweep();
-        let (now, mut conn) = (self.clock.now(), self.pool.acquire_patient().await?);
-        queries::delete_ended(&mut conn, now - self.settings.idle_timeout, now - self.settings.session_lifetime, now).await
+    }
+
+    /// Deletes sessions, links and choices that have ended. A periodic task calls it about once a minute.
+    pub async fn sweep(&self) -> Result<(), Unfinished> {
+        let (now, mut steps) = (self.clock.now(), Steps::on(&self.pool));
+        let (idle_since, began) = (now - self.settings.idle_timeout, now - self.settings.session_lifetime);
+        steps.run("operator_links", async |conn| queries::delete_ended_links(conn, now).await).await;
+        steps.run("operator_choices", async |conn| queries::delete_ended_choices(conn, now).await).await;
+        steps.run("operator_sessions", async |conn| queries::delete_ended_sessions(conn, idle_since, began).await).await;
+        steps.finish()
     }
 }

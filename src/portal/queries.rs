@@ -141,21 +141,18 @@ pub(super) async fn delete_session(conn: &mut Connection, token_digest: &[u8; 32
     Ok(())
 }
 
-/// Deletes the sessions that were not used since `idle_since` or began before `began`, and the links that could be opened until `links`
-/// at most.
-pub(super) async fn delete_ended(
+/// Deletes the sessions that were not used since `idle_since` or began before `began`.
+pub(super) async fn delete_ended_sessions(
     conn: &mut Connection,
     idle_since: DateTime<Utc>,
     began: DateTime<Utc>,
-    links: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
-    let ended = sqlx::query!(
-        "with ended as (delete from portal_sessions where last_used_at <= $1 or created_at <= $2)
-         delete from portal_links where expires_at <= $3",
-        idle_since,
-        began,
-        links,
-    );
-    ended.execute(conn).await?;
+    sqlx::query!("delete from portal_sessions where last_used_at <= $1 or created_at <= $2", idle_since, began).execute(conn).await?;
+    Ok(())
+}
+
+/// Deletes the links that could be opened until `until` at most.
+pub(super) async fn delete_ended_links(conn: &mut Connection, until: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from portal_links where expires_at <= $1", until).execute(conn).await?;
     Ok(())
 }

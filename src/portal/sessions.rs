@@ -9,6 +9,7 @@ use crate::kernel::ids::{CompanyId, PortalLinkId};
 use crate::kernel::problem::Problem;
 use crate::kernel::rate_limit::RateLimitStatus;
 use crate::kernel::request_id::RequestId;
+use crate::kernel::steps::{Steps, Unfinished};
 use crate::portal::makers::Maker;
 use crate::portal::secrets::{LinkKey, SessionToken};
 use crate::portal::{Portal, Theme, access, queries};
@@ -131,13 +132,20 @@ impl Portal {
         queries::delete_session(&mut self.pool.acquire().await?, &token.digest()).await
     }
 
-    /// Deletes sessions that have ended, and links that ended long ago. A periodic task calls it about once a minute.
-    pub async fn sweep(&self) -> Result<(), sqlx::Error> {
+    /// Removes expired counters from the memory of this instance. Called about once a minute.
+    pub fn sweep_memory(&self) {
         self.unknown_keys.sweep();
         self.unknown_sessions.sweep();
-        let (now, mut conn) = (self.clock.now(), self.pool.acquire_patient().await?);
+    }
+
+    /// Deletes sessions that have ended, and links that ended long ago. A periodic task calls it about once a minute.
+    pub async fn sweep(&self) -> Result<(), Unfinished> {
+        let (now, mut steps) = (self.clock.now(), Steps::on(&self.pool));
         let (idle_since, began) = (now - self.settings.idle_timeout, now - self.settings.session_lifetime);
-        queries::delete_ended(&mut conn, idle_since, began, (now - KEPT).min(began)).await
+        let long_ago = (now - KEPT).min(began);
+        steps.run("portal_sessions", async |conn| queries::delete_ended_sessions(conn, idle_since, began).await).await;
+        steps.run("portal_links", async |conn| queries::delete_ended_links(conn, long_ago).await).await;
+        steps.finish()
     }
 }
 

@@ -103,6 +103,7 @@ use chrono::TimeDelta;
 
 use crate::kernel::rate_limit;
 use crate::kernel::sealed_values::SealedColumn;
+use crate::kernel::steps::{Steps, Unfinished};
 
 pub use access::SignedInCustomer;
 pub use accounts::ending::{end_all_of_company, end_session_of_company};
@@ -140,44 +141,54 @@ pub const SEALED: [SealedColumn; 7] = [
 ];
 
 impl Storefront {
+    /// Removes expired counters from the memory of this instance. Called about once a minute.
+    pub fn sweep_memory(&self) {
+        self.throttle.sweep();
+        self.unknown_keys.sweep();
+        self.refusals.sweep(self.clock.now());
+    }
+
     /// Deletes expired data: windows of limits that have passed, codes and tallies of wrong guesses older than a day (a month if they locked
     /// somebody out or are those of an account), clients that nobody signed in from for 90 days, sessions that ended more than 90 days ago,
     /// and sign-ins and texts older than 90 days. Counts what came in for the figures. Blanks the personal data of accounts that were closed
     /// longer than `storefront.erase_after` ago. Lifts the bans that end. Revokes the grants of identity providers that have ended. A periodic
     /// task calls it about once a minute.
-    pub async fn sweep(&self) -> Result<(), sqlx::Error> {
-        self.throttle.sweep();
-        self.unknown_keys.sweep();
-        let now = self.clock.now();
-        self.refusals.sweep(now);
-        let mut conn = self.pool.acquire_patient().await?;
-        rate_limit::sweep(&mut conn, now).await?;
-        social::sweep_tokens(&mut conn, now).await?;
-        passkeys::sweep_challenges(&mut conn, now).await?;
-        devices::sweep_devices(&mut conn, now - TimeDelta::days(1), now).await?;
+    pub async fn sweep(&self) -> Result<(), Unfinished> {
+        let (now, mut steps) = (self.clock.now(), Steps::on(&self.pool));
+        let (a_day_ago, long_ago, counted_until) = (now - TimeDelta::days(1), now - audit::RETENTION, now - audit::COUNTED_AFTER);
+        steps.run("rate_limits", async |conn| rate_limit::sweep(conn, now).await).await;
+        steps.run("used_identity_tokens", async |conn| social::sweep_used_tokens(conn, now).await).await;
+        steps.run("presented_identity_tokens", async |conn| social::sweep_presented_tokens(conn, now).await).await;
+        steps.run("answered_challenges", async |conn| passkeys::sweep_challenges(conn, now).await).await;
+        steps.run("devices", async |conn| devices::sweep_devices(conn, a_day_ago, now).await).await;
         // An expired code has no effect any more, and neither has a tally of wrong codes that locked nobody out, a day later.
-        codes::sweep_codes(&mut conn, now - TimeDelta::days(1)).await?;
-        second_factors::sweep_pending(&mut conn, now).await?;
-        second_factors::sweep_offers(&mut conn, now).await?;
-        passwords::sweep_wrong_passwords(&mut conn, now).await?;
-        guessing::forget_old_clients(&mut conn, now).await?;
+        steps.run("verification_codes", async |conn| codes::sweep_codes(conn, a_day_ago).await).await;
+        steps.run("wrong_codes", async |conn| codes::sweep_wrong_codes(conn, a_day_ago).await).await;
+        steps.run("wrong_codes of lock-outs", async |conn| codes::sweep_lockouts(conn, a_day_ago).await).await;
+        steps.run("pending_sign_ins", async |conn| second_factors::sweep_pending(conn, now).await).await;
+        steps.run("authenticators", async |conn| second_factors::sweep_offers(conn, now).await).await;
+        steps.run("wrong_passwords", async |conn| passwords::sweep_wrong_passwords(conn, now).await).await;
+        steps.run("wrong_passwords of lock-outs", async |conn| passwords::sweep_lockouts(conn, now).await).await;
+        steps.run("known_clients", async |conn| guessing::forget_old_clients(conn, now).await).await;
         if let Some(closed_before) = self.settings.erases_closed_before(now) {
-            erasure::erase_due(&mut conn, closed_before, now).await?;
+            steps.run("closed accounts", async |conn| erasure::erase_due(conn, closed_before, now).await).await;
         }
-        bans::lift_ended(&mut conn, now).await?;
-        audit::forget_sign_ins(&mut conn, now - audit::RETENTION).await?;
-        tokens::forget_ended(&mut conn, now - audit::RETENTION).await?;
-        sms_guard::forget_texts(&mut conn, now - audit::RETENTION).await?;
-        notices::forget_notices(&mut conn, now - audit::RETENTION).await?;
-        take_back::forget_changes(&mut conn, now).await?;
-        audit::count_hours(&mut conn, now - audit::COUNTED_AFTER).await?;
-        sms_guard::count_hours(&mut conn, now - audit::COUNTED_AFTER).await?;
-        audit::forget_hours(&mut conn, now - audit::RETENTION).await?;
-        sms_guard::forget_hours(&mut conn, now - audit::RETENTION).await?;
-        sms_guard::forget_minutes(&mut conn, now).await?;
-        drop(conn);
-        sms_guard::tend(&self.pool, &self.mail, now).await?;
-        social::give_grants_back(self, now).await
+        steps.run("bans", async |conn| bans::lift_ended(conn, now).await).await;
+        steps.run("sign_ins", async |conn| audit::forget_sign_ins(conn, long_ago).await).await;
+        steps.run("customer_tokens", async |conn| tokens::forget_ended(conn, long_ago).await).await;
+        steps.run("texts", async |conn| sms_guard::forget_texts(conn, long_ago).await).await;
+        steps.run("notices", async |conn| notices::forget_notices(conn, long_ago).await).await;
+        steps.run("contact_changes", async |conn| take_back::forget_changes(conn, now).await).await;
+        steps.run("figures of sign-ins", async |conn| audit::count_hours(conn, counted_until).await).await;
+        steps.run("figures of texts", async |conn| sms_guard::count_hours(conn, counted_until).await).await;
+        steps.run("sign_in_hours", async |conn| audit::forget_hours(conn, long_ago).await).await;
+        steps.run("text_hours", async |conn| sms_guard::forget_hours(conn, long_ago).await).await;
+        steps.run("text_minutes", async |conn| sms_guard::forget_minutes(conn, now).await).await;
+        steps.run("ends of pauses", async |conn| sms_guard::end_due_pauses(conn, now).await).await;
+        steps.run("text_pauses", async |conn| sms_guard::forget_pauses(conn, now).await).await;
+        steps.run_apart("mails about pauses", sms_guard::mail_pauses(&self.pool, &self.mail, now)).await;
+        steps.run_apart("provider_grants", social::give_grants_back(self, now)).await;
+        steps.finish()
     }
 }
 

@@ -9,8 +9,8 @@ use portico::events::{self, CommitNotifier, NewEvent};
 use portico::fleet::orders;
 use portico::kernel::clock::Clock;
 use portico::kernel::crypto::ApplicationKey;
-use portico::kernel::daily_partitions::HousekeepingError;
 use portico::kernel::database;
+use portico::kernel::steps::Unfinished;
 use portico::kernel::traces::Traces;
 use portico::providers::mail::Mail;
 use portico::webhooks::{self, Delivering, Resolver, Webhooks};
@@ -113,7 +113,7 @@ impl Statements {
     }
 
     /// Drops the days that have expired, and creates those to come. It is put off while somebody reads them.
-    pub fn keep_house(&self) -> Result<(), HousekeepingError> {
+    pub fn keep_house(&self) -> Result<(), Unfinished> {
         self.runtime.block_on(self.webhooks.maintain_partitions())
     }
 }

@@ -24,6 +24,7 @@ use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::openapi::OperationDoc;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
+use crate::kernel::steps::{Steps, Unfinished};
 use crate::kernel::traces;
 use crate::resources::{EmptyBody, RecordTransaction, Resource, Shown, WriteRequest};
 
@@ -97,18 +98,24 @@ impl Gateways {
     pub(in crate::gateways) fn start_retrying(&self, lifecycle: &Lifecycle) {
         let (this, until) = (self.clone(), lifecycle.clone());
         lifecycle.spawn(async move {
-            until.every(POLL_INTERVAL, "callbacks are waiting for the database", || this.run_due()).await;
+            until.every(POLL_INTERVAL, "callbacks could not be retried, or what has expired of them not removed", || this.run_due()).await;
         });
     }
 
     /// Retries all due callbacks once each, deletes expired refused callbacks, and erases expired bodies. Returns the number of retries. Tests use this
     /// instead of a running worker.
-    pub async fn run_due(&self) -> Result<usize, sqlx::Error> {
-        let now = self.clock.now();
-        refusal::sweep(&mut self.pool.acquire().await?, now).await?;
+    pub async fn run_due(&self) -> Result<usize, Unfinished> {
+        let (now, mut steps) = (self.clock.now(), Steps::on(&self.pool));
+        steps.run("refused callbacks", async |conn| refusal::sweep(conn, now).await).await;
         if let Some(before) = now.checked_sub_signed(self.body_retention) {
-            ledger::erase_bodies(&mut self.pool.acquire().await?, before, now).await?;
+            steps.run("bodies of callbacks", async |conn| ledger::erase_bodies(conn, before, now).await).await;
         }
+        let tried = steps.run_apart("due callbacks", Box::pin(self.retry_due(now))).await;
+        steps.finish()?;
+        Ok(tried.unwrap_or_default())
+    }
+
+    async fn retry_due(&self, now: DateTime<Utc>) -> Result<usize, sqlx::Error> {
         let mut tried = 0;
         while let Some(pending) = ledger::claim_due(&mut self.pool.acquire().await?, now).await? {
             // Errors have been logged and, as far as possible, recorded.

@@ -4,6 +4,8 @@
 //! the lease over at its end. An instance that could not renew it in time gives the work up before the next statement, so that what it has
 //! not committed is rolled back. The one statement that it may have under way ends with its connection or commits: therefore the work
 //! consists of steps that may be done twice, which the lease saves doing in vain.
+//!
+//! Work that every instance comes for at its own times is done once in a period ([`Lease::once_in`]).
 
 mod queries;
 
@@ -30,6 +32,7 @@ pub struct Lease {
     name: &'static str,
     holder: Uuid,
     term: Duration,
+    taken_at: Instant,
     /// When the last renewal that succeeded was sent.
     renewed_at: Instant,
     /// It was given back, or lost.
@@ -50,9 +53,9 @@ impl From<Lost> for sqlx::Error {
 impl Lease {
     /// Takes a lease for `term`, if nobody has it.
     pub async fn take(pool: &Pool, name: &'static str, term: Duration) -> Result<Option<Self>, sqlx::Error> {
-        let (holder, renewed_at) = (Uuid::from_bytes(random_bytes()), Instant::now());
+        let (holder, taken_at) = (Uuid::from_bytes(random_bytes()), Instant::now());
         let taken = queries::take(pool, name, holder, term).await?;
-        Ok(taken.then(|| Self { pool: pool.clone(), name, holder, term, renewed_at, is_over: false }))
+        Ok(taken.then(|| Self { pool: pool.clone(), name, holder, term, taken_at, renewed_at: taken_at, is_over: false }))
     }
 
     /// Waits for a lease, at most for so long.
@@ -91,15 +94,38 @@ impl Lease {
     where
         E: From<sqlx::Error>,
     {
-        let done = tokio::select! {
+        let done = self.hold(work).await;
+        self.is_over = true;
+        release(self.pool.clone(), self.name, self.holder).await;
+        done
+    }
+
+    /// Does `work` like [`Self::during`], but nobody gets the lease until `period` has passed since it was taken, however the work ends.
+    pub async fn once_in<T, E>(mut self, period: Duration, work: impl Future<Output = Result<T, E>>) -> Result<T, E>
+    where
+        E: From<sqlx::Error>,
+    {
+        let done = self.hold(work).await;
+        self.is_over = true;
+        let rest = period.saturating_sub(self.taken_at.elapsed());
+        // Whoever has taken over a lease that was lost keeps it.
+        if let Err(error) = queries::renew(&self.pool, self.name, self.holder, rest).await {
+            tracing::debug!(error = chain(&error), "the lease of {} runs out by itself", self.name);
+        }
+        done
+    }
+
+    /// Does `work` while the lease is renewed.
+    async fn hold<T, E>(&mut self, work: impl Future<Output = Result<T, E>>) -> Result<T, E>
+    where
+        E: From<sqlx::Error>,
+    {
+        tokio::select! {
             // After a standstill of the whole process, the loss is noticed before the work goes on.
             biased;
             lost = self.keep() => Err(sqlx::Error::from(lost).into()),
             done = work => done,
-        };
-        self.is_over = true;
-        release(self.pool.clone(), self.name, self.holder).await;
-        done
+        }
     }
 
     /// Renews the lease until it is lost.

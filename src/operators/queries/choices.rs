@@ -101,3 +101,9 @@ pub(in crate::operators) async fn use_choice(
         person: row.issuer.zip(row.subject),
     }))
 }
+
+/// Deletes the choices that ended before `now`.
+pub(in crate::operators) async fn delete_ended_choices(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from operator_choices where expires_at <= $1", now).execute(conn).await?;
+    Ok(())
+}

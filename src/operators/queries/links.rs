@@ -43,6 +43,12 @@ pub(in crate::operators) async fn delete_links(conn: &mut Connection, operator: 
     Ok(())
 }
 
+/// Deletes the links and steps that ended before `now`.
+pub(in crate::operators) async fn delete_ended_links(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from operator_links where expires_at <= $1", now).execute(conn).await?;
+    Ok(())
+}
+
 /// The operator of a link, unless it has expired or they may not sign in, and how they have proven the first factor.
 pub(in crate::operators) async fn find_link(
     conn: &mut Connection,

@@ -16,10 +16,10 @@ use crate::operators::operator::Operator;
 use crate::operators::role::Role;
 
 pub(super) use bindings::{Holder, OfPerson, bind, forget_binding, list_of_person};
-pub(super) use choices::{Choosable, Chosen, insert_choices, list_choices, use_choice};
-pub(super) use links::{delete_links, find_link, has_link, insert_link, use_link};
+pub(super) use choices::{Choosable, Chosen, delete_ended_choices, insert_choices, list_choices, use_choice};
+pub(super) use links::{delete_ended_links, delete_links, find_link, has_link, insert_link, use_link};
 pub(super) use sessions::{
-    delete_ended, delete_other_sessions, delete_session, delete_session_by_token, delete_sessions, find_session, insert_session,
+    delete_ended_sessions, delete_other_sessions, delete_session, delete_session_by_token, delete_sessions, find_session, insert_session,
     list_sessions, note_proof, touch_session,
 };
 

@@ -152,20 +152,12 @@ pub(in crate::operators) async fn delete_session_by_token(conn: &mut Connection,
     Ok(())
 }
 
-/// Deletes the sessions that were not used since `idle_since` or began before `began`, and the links and steps that ended before `now`.
-pub(in crate::operators) async fn delete_ended(
+/// Deletes the sessions that were not used since `idle_since` or began before `began`.
+pub(in crate::operators) async fn delete_ended_sessions(
     conn: &mut Connection,
     idle_since: DateTime<Utc>,
     began: DateTime<Utc>,
-    now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
-    let ended = sqlx::query!(
-        "with links as (delete from operator_links where expires_at <= $3), choices as (delete from operator_choices where expires_at <= $3)
-         delete from operator_sessions where last_used_at <= $1 or created_at <= $2",
-        idle_since,
-        began,
-        now,
-    );
-    ended.execute(conn).await?;
+    sqlx::query!("delete from operator_sessions where last_used_at <= $1 or created_at <= $2", idle_since, began).execute(conn).await?;
     Ok(())
 }

@@ -31,7 +31,7 @@ pub use issue::{IssueRequest, Issued, channels_for, issue};
 pub use issue_error::{MAIL_REFUSALS, TEXT_REFUSALS};
 pub use queries::{
     SentCode, find_lockout, forget_codes, forget_codes_of_closed, forget_open_codes, forget_wrong_codes, list_sent, sweep_codes,
-    was_requested_by,
+    sweep_lockouts, sweep_wrong_codes, was_requested_by,
 };
 pub use rules::{MAX_GUESSES, VERDICTS};
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::contact::is_blank;
 use crate::kernel::password_hashing::{MAX_LEN, Password};
 
-pub use queries::{find_lockout, forget_wrong_passwords, settle_right, settle_wrong, sweep_wrong_passwords};
+pub use queries::{find_lockout, forget_wrong_passwords, settle_right, settle_wrong, sweep_lockouts, sweep_wrong_passwords};
 pub use wrong::{Counted, IN_FLIGHT, Refusal, WINDOW, subject_of};
 
 /// The minimum number of characters of a password.

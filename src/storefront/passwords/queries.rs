@@ -84,10 +84,15 @@ pub async fn forget_wrong_passwords(conn: &mut Connection, store: StoreId, subje
     Ok(())
 }
 
-/// Deletes what is no longer remembered.
+/// Deletes lock-outs, and wrong passwords of accounts, that are no longer remembered.
+pub async fn sweep_lockouts(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from wrong_passwords where last_at < $1", now - LOCKOUTS_REMEMBERED).execute(conn).await?;
+    Ok(())
+}
+
+/// Deletes other wrong passwords that are no longer remembered.
 pub async fn sweep_wrong_passwords(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    // Each by an index of its own: every minute, among what is remembered for a month.
-    sqlx::query!("delete from wrong_passwords where last_at < $1", now - LOCKOUTS_REMEMBERED).execute(&mut *conn).await?;
+    // By an index of its own: every minute, among what is remembered for a month.
     sqlx::query!("delete from wrong_passwords where last_at < $1 and lockouts = 0 and not of_account", now - REMEMBERED)
         .execute(conn)
         .await?;

@@ -53,7 +53,7 @@ pub use log::{
     LoggedText, export_texts, forget_leaver, forget_texts, insert_refused, list_conversion, list_texts, note_code_used, note_delivery,
     note_taken, take_back,
 };
-pub use pauses::{TextPause, list_lasting, resume, tend};
+pub use pauses::{TextPause, end_due_pauses, forget_pauses, list_lasting, mail_pauses, resume};
 pub use recipient::{Recipient, Standing};
 pub use refusal::{CODES, RULES, TextRefusal};
 pub use rules::DeploymentLimits;

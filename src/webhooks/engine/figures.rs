@@ -175,9 +175,14 @@ pub async fn list_events(
     Ok(rows.into_iter().map(|row| (row.at, row.events)).collect())
 }
 
-/// Deletes the counts of hours before `kept_since`.
-pub async fn delete_expired(conn: &mut Connection, kept_since: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    sqlx::query!("delete from attempt_hours where hour < $1", kept_since).execute(&mut *conn).await?;
+/// Deletes the counts of attempts in hours before `kept_since`.
+pub async fn delete_attempts(conn: &mut Connection, kept_since: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from attempt_hours where hour < $1", kept_since).execute(conn).await?;
+    Ok(())
+}
+
+/// Deletes the counts of events in hours before `kept_since`.
+pub async fn delete_events(conn: &mut Connection, kept_since: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from event_hours where hour < $1", kept_since).execute(conn).await?;
     Ok(())
 }

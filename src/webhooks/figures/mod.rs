@@ -69,7 +69,12 @@ async fn of_company(conn: &mut Connection, company: CompanyId, period: Period, n
     Ok(Figures::of(period, now, counts).with_events(events))
 }
 
-/// Deletes the counts that no period reaches any more.
-pub async fn delete_expired(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    figures::delete_expired(conn, now - RETENTION).await
+/// Deletes the counts of attempts that no period reaches any more.
+pub async fn delete_expired_attempts(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    figures::delete_attempts(conn, now - RETENTION).await
+}
+
+/// Deletes the counts of events that no period reaches any more.
+pub async fn delete_expired_events(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    figures::delete_events(conn, now - RETENTION).await
 }

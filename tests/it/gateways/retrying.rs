@@ -62,6 +62,19 @@ async fn it_is_processed_by_itself_when_its_time_comes() {
 }
 
 #[tokio::test]
+async fn it_is_processed_although_others_cannot_be_deleted() {
+    let world = World::new().await;
+    let gateway = misguided(&world).await;
+    post(&world, &gateway).await.refused(400, "callback_not_understood");
+    mend(&world, &gateway).await;
+    world.pass(TimeDelta::minutes(1));
+    world.refuse_deletes("callbacks").await;
+    let unfinished = world.state.gateways.run_due().await.unwrap_err().to_string();
+    assert!(unfinished.starts_with("refused callbacks: ") && !unfinished.contains("; "), "{unfinished}");
+    assert_eq!(world.last_callback().await["status"], "processed");
+}
+
+#[tokio::test]
 async fn the_program_sees_to_it_as_long_as_it_runs() {
     let world = World::new().await;
     let gateway = misguided(&world).await;

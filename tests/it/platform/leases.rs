@@ -48,6 +48,20 @@ async fn a_lease_that_has_run_out_is_taken_over_and_whoever_lost_it_gives_the_wo
 }
 
 #[tokio::test]
+async fn work_that_is_done_once_in_a_period_is_nobodys_until_it_has_passed() {
+    let world = World::new().await;
+    for done in [Ok(7), Err(sqlx::Error::RowNotFound)] {
+        let is_done = done.is_ok();
+        let lease = Lease::take(&world.pool, NAME, TERM).await.unwrap().unwrap();
+        assert_eq!(lease.once_in(Duration::from_secs(3_600), async { done }).await.is_ok(), is_done);
+        assert!(Lease::take(&world.pool, NAME, TERM).await.unwrap().is_none(), "also if it has failed");
+        let next = "update leases set held_until = held_until - interval '1 hour 1 second'";
+        world.pool.execute(next).await.unwrap();
+    }
+    assert!(Lease::take(&world.pool, NAME, TERM).await.unwrap().is_some());
+}
+
+#[tokio::test]
 async fn instances_that_migrate_an_empty_database_at_once_migrate_it_once() {
     let url = database::empty().await;
     let pools: Vec<_> = (0..3).map(|_| database::pool(&url)).collect();

@@ -13,4 +13,5 @@ mod ops;
 mod problems;
 mod sealed_columns;
 mod storage;
+mod sweeping;
 mod wire;

@@ -26,6 +26,7 @@ use portico::webhooks::Resolver;
 use reqwest::Method;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
 
 use crate::support::Answer;
 use crate::support::database as databases;
@@ -407,6 +408,21 @@ impl World {
     /// Ends [`World::refuse_events`].
     pub async fn accept_events(&self) {
         sqlx::query("drop function refuse() cascade").execute(&self.pool).await.unwrap();
+    }
+
+    /// From now on, every statement that deletes from this table fails.
+    pub async fn refuse_deletes(&self, table: &str) {
+        for sql in [
+            "create or replace function keep() returns trigger language plpgsql as $$ begin raise exception 'kept'; end $$".to_owned(),
+            format!("create trigger keep before delete on {table} for each statement execute function keep()"),
+        ] {
+            sqlx::query(AssertSqlSafe(sql)).execute(&self.pool).await.unwrap();
+        }
+    }
+
+    /// Ends [`World::refuse_deletes`].
+    pub async fn accept_deletes(&self) {
+        sqlx::query("drop function keep() cascade").execute(&self.pool).await.unwrap();
     }
 
     /// The number of transactions in this world that wait for a lock.

@@ -75,6 +75,23 @@ async fn what_is_older_than_thirty_days_is_forgotten_with_its_day() {
 }
 
 #[tokio::test]
+async fn days_come_and_go_although_something_else_cannot_be_deleted() {
+    let world = World::new().await;
+    maintain_partitions(&world).await;
+    let (_receiver, _) = world.subscriber("shop.test").await;
+    world.publish("order.created").await;
+    world.deliver().await;
+    world.pass(TimeDelta::days(31));
+    for table in ["attempt_hours", "replay_keys"] {
+        world.refuse_deletes(table).await;
+    }
+    let unfinished = world.state.webhooks.maintain_partitions().await.unwrap_err().to_string();
+    assert!(unfinished.starts_with("attempt_hours: ") && unfinished.contains("; replay_keys: "), "{unfinished}");
+    assert_eq!(unfinished.matches("; ").count(), 1, "{unfinished}");
+    assert_eq!((kept(&world).await, days(&world).await), ([0, 0, 0], 4));
+}
+
+#[tokio::test]
 async fn a_failed_delivery_is_kept_for_ninety_days_with_its_event_and_attempts() {
     let world = World::new().await;
     maintain_partitions(&world).await;

@@ -65,7 +65,7 @@ use crate::storefront::state::Storefront;
 pub use grants::{SEALED, end_grants, forget_subjects, give_back_at_once, give_grants_back};
 pub use moved_in::{insert_links, list_linked};
 pub use own_links::{links_schema, show_links};
-pub use queries::{Link, export_links, forget_links, list_links, suspend_links, sweep_tokens};
+pub use queries::{Link, export_links, forget_links, list_links, suspend_links, sweep_presented_tokens, sweep_used_tokens};
 
 /// The routes of every provider, under its neutral name and under its name in this deployment.
 pub fn routes(storefront: &Storefront) -> Routes<Storefront> {

@@ -107,9 +107,14 @@ pub(super) async fn note_sign_in(
     Ok(())
 }
 
-/// Deletes the tokens that have expired.
-pub async fn sweep_tokens(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    sqlx::query!("delete from used_identity_tokens where expires_at < $1", now).execute(&mut *conn).await?;
+/// Deletes the used tokens that have expired.
+pub async fn sweep_used_tokens(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from used_identity_tokens where expires_at < $1", now).execute(conn).await?;
+    Ok(())
+}
+
+/// Deletes the presented tokens that have expired.
+pub async fn sweep_presented_tokens(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from presented_identity_tokens where expires_at < $1", now).execute(conn).await?;
     Ok(())
 }

@@ -195,13 +195,20 @@ pub(super) async fn take_wrong_back(conn: &mut Connection, store: StoreId, ident
     Ok(())
 }
 
-/// Deletes codes that expired before `before` and tallies without a wrong guess since then: lock-outs, and wrong codes of accounts, when
-/// they are no longer remembered.
+/// Deletes codes that expired before `before`.
 pub async fn sweep_codes(conn: &mut Connection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    sqlx::query!("delete from verification_codes where expires_at < $1", before).execute(&mut *conn).await?;
-    sqlx::query!("delete from wrong_codes where lockouts = 0 and not of_account and last_wrong_at < $1", before)
-        .execute(&mut *conn)
-        .await?;
+    sqlx::query!("delete from verification_codes where expires_at < $1", before).execute(conn).await?;
+    Ok(())
+}
+
+/// Deletes tallies without a wrong guess since `before`, except lock-outs and wrong codes of accounts.
+pub async fn sweep_wrong_codes(conn: &mut Connection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from wrong_codes where lockouts = 0 and not of_account and last_wrong_at < $1", before).execute(conn).await?;
+    Ok(())
+}
+
+/// Deletes lock-outs, and wrong codes of accounts, that were no longer remembered at `before`.
+pub async fn sweep_lockouts(conn: &mut Connection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from wrong_codes where last_wrong_at < $1", before - LOCKOUTS_REMEMBERED).execute(conn).await?;
     Ok(())
 }

@@ -129,15 +129,22 @@ pub async fn resume(conn: &mut Connection, caller: &Caller, id: TextPauseId, now
     Ok(Some(ended))
 }
 
-/// Publishes the ends that have come by themselves, mails operators about beginnings, and forgets what is long past. A periodic task calls
-/// it about once a minute.
-pub async fn tend(pool: &Pool, mail: &Mail, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    let mut tx = pool.begin().await?;
+/// Publishes the ends that have come by themselves. A periodic task calls it about once a minute.
+pub async fn end_due_pauses(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    let mut tx = conn.begin().await?;
     for ended in queries::end_due(&mut tx, BATCH, now).await? {
         ended.publish(&mut tx, TEXTS_RESUMED, None, now).await?;
     }
-    queries::forget(&mut tx, now - FORGOTTEN_AFTER).await?;
-    tx.commit().await?;
+    tx.commit().await
+}
+
+/// Forgets pauses that are long past. A periodic task calls it about once a minute.
+pub async fn forget_pauses(conn: &mut Connection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    queries::forget(conn, now - FORGOTTEN_AFTER).await
+}
+
+/// Mails operators about pauses that have begun. A periodic task calls it about once a minute.
+pub async fn mail_pauses(pool: &Pool, mail: &Mail, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     if !mail.is_available() {
         return Ok(());
     }
