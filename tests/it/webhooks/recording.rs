@@ -242,6 +242,33 @@ async fn nothing_is_taken_out_of_flight_before_all_endpoints_are_locked() {
 }
 
 #[tokio::test]
+async fn endpoints_are_locked_in_the_order_of_their_ids() {
+    for refusing in [false, true] {
+        let world = World::new().await;
+        let (_one, _) = world.subscriber("one.test").await;
+        let (two, _) = world.subscriber("two.test").await;
+        if refusing {
+            two.will([Reply::status(500)]);
+        }
+        world.publish("order.created").await;
+        let claimed = world.state.webhooks.fan_out_and_claim(10).await.unwrap();
+        let attempts = world.send_all(claimed).await;
+        let mut other = world.pool.begin().await.unwrap();
+        let first = "select from endpoints order by subscription_id limit 1 for update";
+        sqlx::query(first).execute(&mut *other).await.unwrap();
+        let looked = async {
+            world.somebody_waits().await;
+            let free = world.count("select count(*) from (select from endpoints for update skip locked) as free").await;
+            other.rollback().await.unwrap();
+            free
+        };
+        let (recorded, free) = tokio::join!(world.state.webhooks.record(&attempts), looked);
+        recorded.unwrap();
+        assert_eq!(free, 1, "refusing: {refusing}");
+    }
+}
+
+#[tokio::test]
 async fn instances_record_attempts_of_the_same_endpoints_at_once_by_either_statement() {
     let here = World::with(&[("webhooks.circuit.opens_after", "1000")]).await;
     let there = here.another_instance();
