@@ -1,15 +1,4 @@
 //! Two statements record attempts: a short one for batches in which nothing is unusual, and a longer one for all others. Both leave the same behind.
-//!
-//! The steps of the statements (`src/webhooks/engine/record/*.sql`) have their stories here and elsewhere:
-//!
-//! | step | stories |
-//! |---|---|
-//! | `endpoint`, `landed` | here; of a whole attempt that came too late in `tests/real/webhooks/crashes.rs` |
-//! | `logged`, `closed` | `delivering.rs`, `endpoints.rs` |
-//! | `repeated` | `retrying.rs`, `neutral_replays.rs` |
-//! | `counted_by_hour` | here; `figures.rs` |
-//! | `of_each`, `failed`, `noted` | `health.rs`, `silence.rs`, `failing.rs`, `neutral_replays.rs` |
-//! | `refill`, `taken`, `flown`, `refilled` | `refilling.rs`, `claiming_ahead.rs` |
 
 use std::iter::repeat_n;
 
