@@ -10,5 +10,6 @@ mod repeated_statements;
 mod secret_comparison;
 mod single_writer;
 pub mod sources;
+mod steps;
 mod stories;
 mod tables;

@@ -98,21 +98,17 @@ fn spelled_out(path: &str) -> Vec<(String, String)> {
 
 /// The members of a group, which may extend over several lines; `group` starts behind its opening brace.
 fn members(group: &str) -> Vec<&str> {
-    let mut depth = nesting();
+    let mut depth = nesting('{', '}');
     let group = &group[..group.find(|c| depth(c) < 0).expect("the group ends")];
-    let mut depth = nesting();
+    let mut depth = nesting('{', '}');
     group.split(|c| depth(c) == 0 && c == ',').collect()
 }
 
-/// The depth of braces after each character.
-fn nesting() -> impl FnMut(char) -> i32 {
+/// The depth of these brackets after each character.
+pub fn nesting(opening: char, closing: char) -> impl FnMut(char) -> i32 {
     let mut depth = 0;
     move |c| {
-        match c {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            _ => {}
-        }
+        depth += i32::from(c == opening) - i32::from(c == closing);
         depth
     }
 }

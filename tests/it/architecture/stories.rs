@@ -46,6 +46,25 @@ fn exists(story: &str) -> bool {
     tests(module).is_some_and(|text| text.contains(&beginning))
 }
 
+/// Whether there is a test of exactly this name, `module::test`.
+pub fn is_test(story: &str) -> bool {
+    let Some((module, name)) = story.rsplit_once("::") else { return false };
+    file(module).is_some_and(|file| tests(&fs::read_to_string(file).unwrap()).contains(&name))
+}
+
+/// The names of the tests in a source file: of the functions behind what a test begins with.
+fn tests(text: &str) -> Vec<&str> {
+    let (mut found, mut begun) = (Vec::new(), false);
+    for line in text.lines().map(str::trim_start) {
+        begun |= TEST.iter().any(|test| line.starts_with(test));
+        if let Some(function) = line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn ") {
+            found.extend(function.split('(').next().filter(|_| begun));
+            begun = false;
+        }
+    }
+    found
+}
+
 #[test]
 fn every_story_that_the_page_on_reliability_names_exists() {
     let named = stories(PAGE);
@@ -76,4 +95,14 @@ fn a_planted_name_is_missed() {
     assert!(exists("webhooks::crashes") && exists("webhooks::crashes::recording_twice_records_once"));
     assert!(exists("webhooks::crashes::recording_twice…") && exists("kernel::clock::server_clock"));
     assert!(!exists("webhooks::crashes::recording_twice") && !exists("webhooks::crashes::nothing…") && !exists("webhooks::nothing"));
+}
+
+#[test]
+fn a_test_is_told_from_other_functions() {
+    let text = "#[cfg(unix)]\n#[tokio::test]\nasync fn one() {}\nfn helper() {}\nmod tests {\n    #[test]\n    fn two() {}\n}\n";
+    assert_eq!(tests(text), ["one", "two"]);
+    assert!(
+        is_test("webhooks::crashes::recording_twice_records_once") && is_test("architecture::stories::a_test_is_told_from_other_functions")
+    );
+    assert!(!is_test("webhooks::crashes::number") && !is_test("webhooks::crashes::recording_twice…") && !is_test("webhooks::crashes"));
 }

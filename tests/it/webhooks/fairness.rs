@@ -78,6 +78,7 @@ async fn a_worker_keeps_to_a_rate_limit_and_needs_no_polling_for_it() {
     world.state.webhooks.start_worker(&world.lifecycle);
     prompt.waits_for(5).await;
     receiver.waits_for(1).await;
+    until("all attempts are recorded", async || world.count("select count(*) from in_flight").await == 0).await;
     assert_eq!(receiver.received().len(), 1, "the clock of the test does not advance");
     for count in 2..=5 {
         world.pass(TimeDelta::milliseconds(100));
@@ -184,6 +185,46 @@ async fn an_endpoint_with_any_backlog_takes_no_more_of_a_claim_than_its_turn() {
     let claimed = world.state.webhooks.claim(20).await.unwrap();
     let served: BTreeSet<_> = claimed.iter().map(|claimed| claimed.subscription.to_string()).collect();
     assert_eq!((claimed.len(), served.len()), (20, 10), "every endpoint has one delivery before any has two");
+}
+
+#[tokio::test]
+async fn an_endpoint_with_fewer_deliveries_in_flight_comes_before_one_with_more() {
+    let world = World::new().await;
+    let busy = world.endpoint("busy.test").await;
+    world.subscribe(&busy, json!({ "events": ["order.created"] })).await;
+    world.make_deliveries(5).await;
+    assert_eq!(world.state.webhooks.claim(3).await.unwrap().len(), 3);
+    let idle = world.endpoint("idle.test").await;
+    let idle = world.subscribe(&idle, json!({ "events": ["driver.online"] })).await;
+    for _ in 0..3 {
+        world.publish("driver.online").await;
+    }
+    world.fan_out().await;
+    let claimed = world.state.webhooks.claim(3).await.unwrap();
+    let of_idle = claimed.iter().filter(|claimed| idle["id"] == claimed.subscription.to_string()).count();
+    assert_eq!((claimed.len(), of_idle), (3, 3));
+}
+
+#[tokio::test]
+async fn paused_endpoints_whose_deliveries_stay_in_their_lane_hide_nobody() {
+    // More than one claim examines.
+    const PAUSED: usize = 250;
+    let world = World::with(&[("webhooks.poll_interval", "10ms")]).await;
+    let (first, paused) = (world.endpoint("first.test").await, world.endpoint("paused.test").await);
+    // Claims go through the endpoints by id, which begins with the time, from the latest to the first.
+    world.subscribe(&first, json!({ "events": ["driver.online"] })).await;
+    world.pass(TimeDelta::seconds(1));
+    for _ in 0..PAUSED {
+        world.subscribe(&paused, json!({ "events": ["order.created"], "status": "paused" })).await;
+    }
+    world.make_deliveries(1).await;
+    world.publish("driver.online").await;
+    // What is fanned out before the worker runs, it finds in the lane alone.
+    world.fan_out().await;
+    assert_eq!(world.count("select count(*) from waiting where lane = 0").await, PAUSED as i64 + 1);
+    world.state.webhooks.start_worker(&world.lifecycle);
+    first.waits_for(1).await;
+    assert_eq!(paused.count(), 0);
 }
 
 #[tokio::test]

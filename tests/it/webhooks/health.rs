@@ -47,6 +47,23 @@ async fn a_webhook_shows_how_its_endpoint_is_doing() {
 }
 
 #[tokio::test]
+async fn of_attempts_that_are_recorded_together_the_failures_after_the_last_success_count() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    receiver.will([500, 200, 500].map(Reply::status));
+    world.make_deliveries(3).await;
+    let mut attempts = Vec::new();
+    for claimed in world.claim().await {
+        attempts.push(world.state.webhooks.send(claimed).await);
+        world.pass(TimeDelta::seconds(1));
+    }
+    world.state.webhooks.record(&attempts).await.unwrap();
+    let now = health_of(&world, &webhook).await;
+    assert_eq!((&now["consecutive_failures"], &now["failing_since"]), (&json!(1), &json!("2026-05-21T10:15:02.000+00:00")));
+    assert_eq!((&now["last_success_at"], &now["last_failure_at"]), (&json!("2026-05-21T10:15:01.000+00:00"), &now["failing_since"]));
+}
+
+#[tokio::test]
 async fn half_of_the_attempts_were_no_slower_than_p50_and_95_percent_no_slower_than_p95() {
     let world = World::new().await;
     let (_receiver, webhook) = world.subscriber("shop.test").await;

@@ -14,6 +14,7 @@ mod fairness;
 mod fanning_out;
 mod figures;
 mod health;
+mod in_the_way;
 mod kept_connections;
 mod neighbours;
 mod neutral_replays;

@@ -1,5 +1,8 @@
 //! One company whose endpoints are slow or dead takes nothing from another.
 
+use std::collections::BTreeSet;
+use std::iter::repeat_n;
+
 use chrono::TimeDelta;
 use portico::callers::Scope;
 use portico::kernel::database::Transaction;
@@ -46,6 +49,51 @@ async fn a_company_whose_endpoints_are_slow_leaves_permits_for_others() {
     let in_flight = in_flight_of(&world, world.company).await;
     let timed_out = world.count("select count(*) from attempts where error = 'timeout'").await;
     assert!((16 - timed_out..=16).contains(&in_flight), "four times what is free: {in_flight}, and {timed_out} have timed out");
+}
+
+#[tokio::test]
+async fn a_company_whose_events_come_one_by_one_leaves_permits_for_others_too() {
+    const EVENTS: i64 = 20;
+    let world = World::with(&[("webhooks.concurrency", "20"), ("webhooks.poll_interval", "1h")]).await;
+    let silent = world.endpoint("silent.test").await;
+    silent.will(repeat_n(Reply::Silence, 40));
+    // Each event is for another webhook, so no endpoint has more than one in flight.
+    for owner in 0..EVENTS {
+        world.subscribe(&silent, json!({ "owner": owner.to_string(), "timeout": 30 })).await;
+    }
+    world.state.webhooks.start_worker(&world.lifecycle);
+    for owner in 0..EVENTS {
+        world.publish_to(Some(&owner.to_string()), "one by one").await;
+        let made = "select (select count(*) from waiting) + (select count(*) from in_flight)";
+        until("its delivery is in flight, or waits", async || world.count(made).await > owner).await;
+    }
+    let in_flight = in_flight_of(&world, world.company).await;
+    let timed_out = world.count("select count(*) from attempts where error = 'timeout'").await;
+    assert!((16 - timed_out..=16).contains(&in_flight), "four times what is free: {in_flight}, and {timed_out} have timed out");
+}
+
+#[tokio::test]
+async fn of_a_few_permits_each_company_gets_some_and_of_each_company_each_webhook() {
+    for waits in [false, true] {
+        let world = World::new().await;
+        let receiver = world.endpoint("shop.test").await;
+        for event in ["order.created", "driver.online"] {
+            world.subscribe(&receiver, json!({ "events": [event] })).await;
+        }
+        let (other, _neighbour) = neighbour(&world).await;
+        world.publish_many(5).await;
+        world.publish("driver.online").await;
+        world.publish_for(other, "order.created").await;
+        if waits {
+            world.fan_out().await;
+        }
+        let taken = match waits {
+            true => world.state.webhooks.claim(3).await.unwrap(),
+            false => world.state.webhooks.fan_out_and_claim(3).await.unwrap(),
+        };
+        let served: BTreeSet<_> = taken.iter().map(|claimed| claimed.subscription).collect();
+        assert_eq!((taken.len(), served.len()), (3, 3), "they wait: {waits}");
+    }
 }
 
 /// Holds the row of the webhook that the last slice of a company's fan-out comes to, so that it stands still.

@@ -1,15 +1,4 @@
 //! Two statements record attempts: a short one for batches in which nothing is unusual, and a longer one for all others. Both leave the same behind.
-//!
-//! The steps of the statements (`src/webhooks/engine/record/*.sql`) have their stories here and elsewhere:
-//!
-//! | step | stories |
-//! |---|---|
-//! | `endpoint`, `landed` | here; of a whole attempt that came too late in `tests/real/webhooks/crashes.rs` |
-//! | `logged`, `closed` | `delivering.rs`, `endpoints.rs` |
-//! | `repeated` | `retrying.rs`, `neutral_replays.rs` |
-//! | `counted_by_hour` | here; `figures.rs` |
-//! | `of_each`, `failed`, `noted` | `health.rs`, `silence.rs`, `failing.rs`, `neutral_replays.rs` |
-//! | `refill`, `taken`, `flown`, `refilled` | `refilling.rs`, `claiming_ahead.rs` |
 
 use std::iter::repeat_n;
 
@@ -238,6 +227,33 @@ async fn nothing_is_taken_out_of_flight_before_all_endpoints_are_locked() {
         let (recorded, free) = tokio::join!(world.state.webhooks.record(&attempts), looked);
         recorded.unwrap();
         assert_eq!((free, world.count("select count(*) from in_flight").await), (2, 0), "refusing: {refusing}");
+    }
+}
+
+#[tokio::test]
+async fn endpoints_are_locked_in_the_order_of_their_ids() {
+    for refusing in [false, true] {
+        let world = World::new().await;
+        let (_one, _) = world.subscriber("one.test").await;
+        let (two, _) = world.subscriber("two.test").await;
+        if refusing {
+            two.will([Reply::status(500)]);
+        }
+        world.publish("order.created").await;
+        let claimed = world.state.webhooks.fan_out_and_claim(10).await.unwrap();
+        let attempts = world.send_all(claimed).await;
+        let mut other = world.pool.begin().await.unwrap();
+        let first = "select from endpoints order by subscription_id limit 1 for update";
+        sqlx::query(first).execute(&mut *other).await.unwrap();
+        let looked = async {
+            world.somebody_waits().await;
+            let free = world.count("select count(*) from (select from endpoints for update skip locked) as free").await;
+            other.rollback().await.unwrap();
+            free
+        };
+        let (recorded, free) = tokio::join!(world.state.webhooks.record(&attempts), looked);
+        recorded.unwrap();
+        assert_eq!(free, 1, "refusing: {refusing}");
     }
 }
 

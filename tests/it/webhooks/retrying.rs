@@ -164,10 +164,10 @@ async fn a_deleted_webhook_gets_nothing_any_more() {
 
 #[tokio::test]
 async fn what_is_in_flight_when_its_webhook_is_disabled_may_arrive_and_is_not_repeated() {
-    for (reply, state) in [(Reply::status(200), "delivered"), (Reply::status(500), "cancelled")] {
+    for (status, state) in [(200, "delivered"), (500, "cancelled"), (410, "cancelled")] {
         let world = World::new().await;
         let (receiver, webhook) = world.subscriber("shop.test").await;
-        receiver.will([reply]);
+        receiver.will([Reply::status(status)]);
         world.publish("order.created").await;
         world.fan_out().await;
         let claimed = world.state.webhooks.claim(1).await.unwrap().pop().unwrap();
