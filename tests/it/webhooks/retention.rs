@@ -81,7 +81,7 @@ async fn days_come_and_go_although_something_else_cannot_be_deleted() {
     let (_receiver, _) = world.subscriber("shop.test").await;
     world.publish("order.created").await;
     world.deliver().await;
-    world.pass(TimeDelta::days(31));
+    world.pass(TimeDelta::days(40));
     for table in ["attempt_hours", "replay_keys"] {
         world.refuse_deletes(table).await;
     }
