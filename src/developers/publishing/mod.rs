@@ -141,19 +141,12 @@ impl Publishing {
 type SinglePublisher = GroupCommit<Arc<NewEvent>, Published>;
 
 fn single_publisher(pool: &Pool, clock: &Clock, webhooks: Webhooks, notifier: CommitNotifier, lifecycle: &Lifecycle) -> SinglePublisher {
-    let (pool, clock) = (database::group_pool(pool, "publishing", 2), clock.clone());
-    // No event about no record has to be published before another one whose publisher has not been answered.
-    let itself = |event: &Arc<NewEvent>| Arc::as_ptr(event).addr() as u64;
-    // Each group that is being written holds a clone.
-    let under_way = Arc::new(());
-    GroupCommit::two_at_a_time(lifecycle.clone(), MAX_SINGLES_PER_BATCH, itself, move |events: Vec<Arc<NewEvent>>| {
+    let (pool, clock) = (database::group_pool(pool, "publishing", 1), clock.clone());
+    GroupCommit::new(lifecycle.clone(), MAX_SINGLES_PER_BATCH, move |events: Vec<Arc<NewEvent>>| {
         let (pool, webhooks, notifier, now) = (pool.clone(), webhooks.clone(), notifier.clone(), clock.now());
-        let this = Arc::clone(&under_way);
         async move {
             let mut conn = pool.acquire().await?;
-            // While others are published beside it, it is no single event: many in one fan-out cost less than each by itself.
             if let [event] = &*events
-                && Arc::strong_count(&this) == 2
                 && let Some(id) = webhooks.publish(&mut conn, event, now).await?
             {
                 return Ok(published(&events, vec![id], now));
