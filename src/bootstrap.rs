@@ -18,7 +18,7 @@ use crate::kernel::migrations::{self, Difference, MigrationError};
 use crate::storefront;
 
 /// Connections of the private server beyond the pool: for the workers, LISTEN, and a few other clients.
-const SPARE_CONNECTIONS: u16 = 54;
+const SPARE_CONNECTIONS: u16 = 53;
 /// The pause between two attempts to migrate a database that is away.
 const MIGRATE_AGAIN: Duration = Duration::from_secs(1);
 
