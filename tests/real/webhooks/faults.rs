@@ -142,7 +142,7 @@ async fn an_event_whose_commit_lasts_longer_than_its_publisher_waits_does_not_wa
     let probing =
         tokio::spawn(async move { while probe.execute("create table if not exists probe (); drop table probe").await.is_ok() {} });
     let probes = "select count(*) from pg_stat_activity where wait_event = 'SyncRep' and query like '%probe%'";
-    let has_the_setting = async || sqlx::query_scalar::<_, i64>(probes).fetch_one(&mut *administrator).await.unwrap() == 1;
+    let has_the_setting = async || sqlx::query_scalar::<_, i64>(probes).fetch_one(&mut administrator).await.unwrap() == 1;
     until("a commit waits for the standby", has_the_setting).await;
     let waiting = "select count(*) from pg_stat_activity where wait_event = 'SyncRep' and query like 'with head as materialized%'";
     let lasts = async |conn: &mut Connection| sqlx::query_scalar::<_, i64>(waiting).fetch_one(conn).await.unwrap() == 1;
