@@ -139,11 +139,13 @@ async fn an_event_whose_commit_lasts_longer_than_its_publisher_waits_does_not_wa
     administrator.execute("alter system set synchronous_standby_names = 'away'").await.unwrap();
     administrator.execute("select pg_reload_conf()").await.unwrap();
     let mut probe = database.connect().await;
-    let probing =
-        tokio::spawn(async move { while probe.execute("create table if not exists probe (); drop table probe").await.is_ok() {} });
+    let probing = async { while probe.execute("create table if not exists probe (); drop table probe").await.is_ok() {} };
     let probes = "select count(*) from pg_stat_activity where wait_event = 'SyncRep' and query like '%probe%'";
     let has_the_setting = async || sqlx::query_scalar::<_, i64>(probes).fetch_one(&mut administrator).await.unwrap() == 1;
-    until("a commit waits for the standby", has_the_setting).await;
+    tokio::select! {
+        () = until("a commit waits for the standby", has_the_setting) => {}
+        () = probing => panic!("a commit of the probe was refused"),
+    }
     let waiting = "select count(*) from pg_stat_activity where wait_event = 'SyncRep' and query like 'with head as materialized%'";
     let lasts = async |conn: &mut Connection| sqlx::query_scalar::<_, i64>(waiting).fetch_one(conn).await.unwrap() == 1;
     world.developers(Method::POST, "events", world.sample_of("order.created")).await.refused(503, "database_unavailable");
@@ -151,7 +153,6 @@ async fn an_event_whose_commit_lasts_longer_than_its_publisher_waits_does_not_wa
     // Its deliveries have been looked for meanwhile, and are not to be seen.
     sleep(SOME_LOOKS).await;
     assert_eq!(receiver.count(), 0);
-    probing.abort();
     administrator.execute("alter system reset synchronous_standby_names").await.unwrap();
     administrator.execute("select pg_reload_conf()").await.unwrap();
     // The clock of the story stands still, so no lease ends.
