@@ -203,29 +203,37 @@ async fn a_replay_has_its_batch_recorded_by_the_longer_statement_and_changes_no_
     assert_eq!(world.count("select count(*) from deliveries where replay_of is not null and state = 'delivered'").await, 1);
 }
 
+/// Records attempts at two endpoints, one of which fails if it is `refusing`, while somebody else has a row locked by `lock`; what is counted
+/// meanwhile.
+async fn free_meanwhile(world: &World, refusing: bool, lock: &'static str, count: &'static str) -> i64 {
+    let (_one, _) = world.subscriber("one.test").await;
+    let (two, _) = world.subscriber("two.test").await;
+    if refusing {
+        two.will([Reply::status(500)]);
+    }
+    world.publish("order.created").await;
+    let claimed = world.state.webhooks.fan_out_and_claim(10).await.unwrap();
+    let attempts = world.send_all(claimed).await;
+    let mut other = world.pool.begin().await.unwrap();
+    sqlx::query(lock).execute(&mut *other).await.unwrap();
+    let looked = async {
+        world.somebody_waits().await;
+        let free = world.count(count).await;
+        other.rollback().await.unwrap();
+        free
+    };
+    let (recorded, free) = tokio::join!(world.state.webhooks.record(&attempts), looked);
+    recorded.unwrap();
+    free
+}
+
 #[tokio::test]
 async fn nothing_is_taken_out_of_flight_before_all_endpoints_are_locked() {
     for refusing in [false, true] {
         let world = World::new().await;
-        let (_one, _) = world.subscriber("one.test").await;
-        let (two, _) = world.subscriber("two.test").await;
-        if refusing {
-            two.will([Reply::status(500)]);
-        }
-        world.publish("order.created").await;
-        let claimed = world.state.webhooks.fan_out_and_claim(10).await.unwrap();
-        let attempts = world.send_all(claimed).await;
-        let mut other = world.pool.begin().await.unwrap();
         let last = "select from endpoints order by subscription_id desc limit 1 for update";
-        sqlx::query(last).execute(&mut *other).await.unwrap();
-        let looked = async {
-            world.somebody_waits().await;
-            let free = world.count("select count(*) from (select from in_flight for update skip locked) as free").await;
-            other.rollback().await.unwrap();
-            free
-        };
-        let (recorded, free) = tokio::join!(world.state.webhooks.record(&attempts), looked);
-        recorded.unwrap();
+        let count = "select count(*) from (select from in_flight for update skip locked) as free";
+        let free = free_meanwhile(&world, refusing, last, count).await;
         assert_eq!((free, world.count("select count(*) from in_flight").await), (2, 0), "refusing: {refusing}");
     }
 }
@@ -234,26 +242,9 @@ async fn nothing_is_taken_out_of_flight_before_all_endpoints_are_locked() {
 async fn endpoints_are_locked_in_the_order_of_their_ids() {
     for refusing in [false, true] {
         let world = World::new().await;
-        let (_one, _) = world.subscriber("one.test").await;
-        let (two, _) = world.subscriber("two.test").await;
-        if refusing {
-            two.will([Reply::status(500)]);
-        }
-        world.publish("order.created").await;
-        let claimed = world.state.webhooks.fan_out_and_claim(10).await.unwrap();
-        let attempts = world.send_all(claimed).await;
-        let mut other = world.pool.begin().await.unwrap();
         let first = "select from endpoints order by subscription_id limit 1 for update";
-        sqlx::query(first).execute(&mut *other).await.unwrap();
-        let looked = async {
-            world.somebody_waits().await;
-            let free = world.count("select count(*) from (select from endpoints for update skip locked) as free").await;
-            other.rollback().await.unwrap();
-            free
-        };
-        let (recorded, free) = tokio::join!(world.state.webhooks.record(&attempts), looked);
-        recorded.unwrap();
-        assert_eq!(free, 1, "refusing: {refusing}");
+        let count = "select count(*) from (select from endpoints for update skip locked) as free";
+        assert_eq!(free_meanwhile(&world, refusing, first, count).await, 1, "refusing: {refusing}");
     }
 }
 
